@@ -29,7 +29,7 @@ from pqchain import delegates
 from pqchain.consensus import Scenario, named
 from pqchain.crypto import native
 from pqchain.delegates import lockstep
-from pqchain.delegates.messages import Kind, Message, encode
+from pqchain.delegates.messages import Message, MessageKind, encode
 from pqchain.delegates.safety_store import MemoryStore
 from pqchain.delegates.setting import Setting
 from pqchain.delegates.timed_delegate import TimedDelegate
@@ -80,10 +80,10 @@ def plain_loop_ratio(nodes: int) -> list[str]:
     proposer = setting.proposer(0, 0)
     block = setting.propose(genesis, 0, 0, proposer)
     digest, keys = block.hash(), setting.keys
-    messages = [(proposer, encode(Message(Kind.PROPOSAL, proposer, 0, 0, block.encode())))]
+    messages = [(proposer, encode(Message(MessageKind.PROPOSAL, proposer, 0, 0, block.encode())))]
     checks = genesis.checks(block)
     columns = [[check.message, check.signature, check.public_key or b""] for check in checks]
-    for kind in (Kind.VOTE, Kind.COMMIT):
+    for kind in (MessageKind.VOTE, MessageKind.COMMIT):
         for rank in others:
             statement = Message(kind, rank, 0, 0, digest).statement(digest)
             signature = keys.sign(rank, statement)

@@ -57,7 +57,7 @@ def median_seconds(
     pool: int,
 ) -> float:
     """Return the median duration of one operation in the library's timed loop, in seconds."""
-    plan = native.Plan(
+    plan = native.TimingPlan(
         operation=OPERATIONS.index(operation), warmup=warmup, samples=samples, minimum=minimum,
         limit_ns=int(limit_seconds * 1e9), pool=pool, message_bytes=MESSAGE_BYTES, seed=1,
     )  # fmt: skip

@@ -50,7 +50,7 @@ def speed_program_seconds(program: Path, algorithm: str, operation: str, seconds
 
 def timed_loop_seconds(algorithm: str, operation: str, seconds: float) -> float:
     """Return the mean seconds of our timed loop."""
-    plan = native.Plan(
+    plan = native.TimingPlan(
         operation=OPERATIONS.index(operation), warmup=3, samples=1_000_000, minimum=10,
         limit_ns=int(seconds * 1e9), pool=1, message_bytes=SPEED_MESSAGE_BYTES, seed=1,
     )  # fmt: skip

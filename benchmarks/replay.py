@@ -24,7 +24,7 @@ from harness import table
 
 from pqchain import results
 from pqchain.reencode import replays, runs
-from pqchain.reencode.scenario import Scenario, preset
+from pqchain.reencode.scenario import ReplayScenario, preset
 from pqchain.wire.drivers import virtual as virtual_clock
 from pqchain.wire.drivers.job import Job
 from pqchain.wire.drivers.link import Link
@@ -51,7 +51,7 @@ Row = tuple[str, str, str, bool]
 """Case, measured value, limit, and whether it was met."""
 
 
-def replay_in_virtual_time(scenario: Scenario, folder: Path) -> tuple[str, float, float]:
+def replay_in_virtual_time(scenario: ReplayScenario, folder: Path) -> tuple[str, float, float]:
     """Replay and save; return the digest of the files, wall seconds and processor seconds."""
     start, cpu_start = time.perf_counter(), time.process_time()
     result = replays.replay(scenario, progress=sys.stderr.isatty())
@@ -190,7 +190,7 @@ def messages() -> Iterator[Row]:
         parameters = {"nodes": VOTERS, "rounds": rounds, "batch": batch}
         job = Job(nodes=VOTERS, factory="voters:build", parameters=parameters, transport="native",
                   identity="Ed25519", begin=True)  # fmt: skip
-        model = virtual_clock.Model(task_seconds=lambda task: 0.0)
+        model = virtual_clock.CostModel(task_seconds=lambda task: 0.0)
         with tempfile.TemporaryDirectory(prefix="pqchain-") as name:
             nodes = virtual_clock.run(job, Path(name), model).nodes
         starts, ends = zip(*(node.report["spent"] for node in nodes), strict=True)

@@ -42,7 +42,7 @@ class Attack:
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class SchemeFamily:
     """Properties that all parameter sets of one scheme share."""
 
     name: str
@@ -138,7 +138,7 @@ class Algorithm:
         return SIGNATURE_OPERATIONS if self.kind == "signature" else KEM_OPERATIONS
 
     @property
-    def family_facts(self) -> Family:
+    def family_facts(self) -> SchemeFamily:
         """The algorithm's family; for a user-defined scheme, a family without security claims."""
         return FAMILIES.get(self.family, _USER_FAMILY)
 
@@ -196,7 +196,7 @@ class OtherSize:
     source: str
 
 
-_USER_FAMILY = Family(
+_USER_FAMILY = SchemeFamily(
     name="", problem="", security_status="given", security_note="a user-defined scheme",
     security_source="", checked="",
 )  # fmt: skip
@@ -216,7 +216,7 @@ CHECK_INTERVAL = timedelta(days=365)
 """Maximum age of a security status at the date of the registry's data."""
 
 
-def read_families(path: Path) -> dict[str, Family]:
+def read_families(path: Path) -> dict[str, SchemeFamily]:
     """Read families from a TOML file by name.
 
     Raises DataError if a status was not checked within CHECK_INTERVAL before the file's own date.
@@ -234,7 +234,7 @@ def read_families(path: Path) -> dict[str, Family]:
                 "sources and set its date."
             )
         attacks = tuple(Attack(**_frozen(attack)) for attack in fields.pop("attacks", ()))
-        families[name] = Family(name=name, attacks=attacks, **_frozen(fields))
+        families[name] = SchemeFamily(name=name, attacks=attacks, **_frozen(fields))
     return families
 
 

@@ -80,7 +80,7 @@ DECLARED = [
         SCENARIO,
         SCENARIO.network,
         Faults(slow=(0,), loss_probability=0.1),
-        scenario.Scenario(),
+        scenario.ReplayScenario(),
     )
     for name in checks.meanings(type(instance))
 ]

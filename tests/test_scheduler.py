@@ -16,7 +16,7 @@ from pqchain.commands.main import main
 from pqchain.conform import mutants, suite
 from pqchain.errors import DataError, PqchainError, UsageError
 from pqchain.scheduler import pause_profiling, run_tasks
-from pqchain.study.sampling import Times, sample
+from pqchain.study.sampling import CostSamples, sample
 from tests.study.plans import COSTS, plan
 
 pytest.importorskip("dask.distributed")
@@ -142,7 +142,7 @@ def test_missing_module_of_a_worker_is_reported(address):
 
 
 def test_study_draws_equal_those_of_this_process(address):
-    arguments = plan(law="regions"), Times((COSTS,))
+    arguments = plan(law="regions"), CostSamples((COSTS,))
     here = sample(*arguments, draws=3)
     there = sample(*arguments, draws=3, scheduler=address)
     pd.testing.assert_frame_equal(here.frame, there.frame)

@@ -109,7 +109,7 @@ class SerialEngine:
     """Engine of `sign_vectors` behind the serial driver."""
 
     def __init__(self, device: Path) -> None:
-        self.board = serial.Board(device, timeout_seconds=7200)
+        self.board = serial.SerialBoard(device, timeout_seconds=7200)
 
     def attempt(self, request: bytearray, logn: int) -> Attempt:
         """Run one attempt through the driver."""

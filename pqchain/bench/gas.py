@@ -24,7 +24,7 @@ from pqchain.bench import variation, verification
 from pqchain.bench.gas_units import OWN, UNITS, PriceUnit, statement
 from pqchain.bench.operations import MESSAGE_BYTES
 from pqchain.bench.timing import one_processor, with_bar
-from pqchain.bench.verification import Client, Given, InProcess, Times, Verifier, own
+from pqchain.bench.verification import Client, Given, InProcess, TimedVerifier, Times, own
 from pqchain.errors import PqchainError, Unsupported, UsageError
 from pqchain.results import Contract
 
@@ -119,7 +119,7 @@ class _Series:
     algorithm: str
     """Empty if the verifier has no algorithm of this run."""
     name: str
-    verifier: Verifier | None = None
+    verifier: TimedVerifier | None = None
     rounds: list[Times] = field(default_factory=list)
     error: PqchainError | None = None
 

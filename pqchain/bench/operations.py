@@ -23,7 +23,7 @@ from pqchain.bench.presets import Preset, PresetName
 from pqchain.bench.timing import median_and_mad, name_list, one_processor, timed, with_bar
 from pqchain.checks import integer
 from pqchain.crypto import isolated, native
-from pqchain.crypto.abi import Plan
+from pqchain.crypto.abi import TimingPlan
 from pqchain.errors import CryptoFailure, PqchainError, UnknownName, UsageError
 from pqchain.measurements import MEASUREMENT, user_scheme_provenance
 from pqchain.results import Contract
@@ -314,7 +314,7 @@ def round_samples(
 
 
 def _in_c(cell: _Cell, preset: Preset, pool: int, index: int) -> tuple[Array, Array]:
-    plan = Plan(
+    plan = TimingPlan(
         operation=OPERATIONS.index(cell.operation),
         warmup=preset.warmup,
         samples=preset.samples,

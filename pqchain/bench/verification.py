@@ -108,7 +108,7 @@ class Client(Protocol):
         """End the process."""
 
 
-class Verifier(Protocol):
+class TimedVerifier(Protocol):
     """A verifier of one algorithm."""
 
     @property
@@ -252,7 +252,7 @@ def in_client(client: Client, algorithm: str) -> InClient | None:
     return InClient(client, algorithm, cases[:count], long_case)
 
 
-def own(name: str) -> Verifier:
+def own(name: str) -> TimedVerifier:
     """Return pqchain's default verifier of an algorithm, or of user code, or given times."""
     if name == RECOVERY:
         return _recovery()

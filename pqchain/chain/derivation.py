@@ -32,7 +32,7 @@ _SEED_BYTES = range(16, 64 + 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class KeyNode:
     """A node of the tree of keys. Its representation omits both values, which are secret."""
 
     secret: bytes = field(repr=False)
@@ -40,7 +40,7 @@ class Node:
     chain_code: bytes = field(repr=False)
     """Key of the derivation of children, 32 bytes."""
 
-    def child(self, index: int) -> Node:
+    def child(self, index: int) -> KeyNode:
         """Return the hardened child of an index below 2^31."""
         if not 0 <= index < HARDENED:
             raise UsageError(f"an index must be from 0 to {HARDENED - 1}; got {index}")
@@ -48,12 +48,12 @@ class Node:
         return _node(self.chain_code, data)
 
 
-def _node(key: bytes, data: bytes) -> Node:
+def _node(key: bytes, data: bytes) -> KeyNode:
     digest = hmac.digest(key, data, "sha512")
-    return Node(digest[:32], digest[32:])
+    return KeyNode(digest[:32], digest[32:])
 
 
-def derive(name: bytes, seed: BytesLike, path: str) -> Node:
+def derive(name: bytes, seed: BytesLike, path: str) -> KeyNode:
     """Return the node of a path such as "m/44'/1'/0'" or "m/44h/1h/0h" by SLIP-0010.
 
     `name` separates schemes, for example b"ML-DSA-65 seed"; `seed` has 16 to 64 bytes. Raises

@@ -23,7 +23,7 @@ State = Literal["present", "missing", "broken"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Diagnosis:
     """Result of one check."""
 
     group: str
@@ -42,7 +42,7 @@ class Finding:
 
 
 _PARTS = read_toml(HOME / "commands" / "doctor.toml")["parts"]
-"""Checked parts, by group and name: fields of `Finding` for a missing one."""
+"""Checked parts, by group and name: fields of `Diagnosis` for a missing one."""
 
 _NATIVE = "Native libraries"
 
@@ -97,7 +97,7 @@ def _noise(arguments: argparse.Namespace) -> int:
     return console.show(arguments, data, text, ok=ratio <= bound)
 
 
-def _text(findings: list[Finding]) -> Iterator[str]:
+def _text(findings: list[Diagnosis]) -> Iterator[str]:
     width = max(len(finding.name) for finding in findings)
     for group, members in groupby(findings, key=lambda finding: finding.group):
         yield group
@@ -115,11 +115,11 @@ def _text(findings: list[Finding]) -> Iterator[str]:
         yield f"{importance} parts: {broken} broken, {missing} missing."
 
 
-def examine() -> list[Finding]:
+def examine() -> list[Diagnosis]:
     """Check interpreter, packages, processor, native libraries, data and tools."""
     python = platform.python_implementation()
     return [
-        Finding("Python", python, "present", platform.python_version(), essential=True),
+        Diagnosis("Python", python, "present", platform.python_version(), essential=True),
         *map(_package, _PARTS["Python packages"]),
         _processor(),
         *_libraries(),
@@ -129,15 +129,15 @@ def examine() -> list[Finding]:
     ]
 
 
-def _finding(group: str, name: str, detail: str, reason: str) -> Finding:
+def _finding(group: str, name: str, detail: str, reason: str) -> Diagnosis:
     """Return a finding: present with `detail`, or missing with `reason` if that is empty."""
     part = _PARTS[group][name]
     if detail:
-        return Finding(group, name, "present", detail, essential=part.get("essential", False))
-    return Finding(group, name, "missing", reason, **part)
+        return Diagnosis(group, name, "present", detail, essential=part.get("essential", False))
+    return Diagnosis(group, name, "missing", reason, **part)
 
 
-def _package(name: str) -> Finding:
+def _package(name: str) -> Diagnosis:
     """Check for a package by its installed metadata; nothing is imported."""
     try:
         version = metadata.version(name)
@@ -148,16 +148,16 @@ def _package(name: str) -> Finding:
     return replace(finding, essential=finding.essential and platform.machine() != "armv7l")
 
 
-def _tool(name: str) -> Finding:
+def _tool(name: str) -> Diagnosis:
     detail = "found" if shutil.which(name) else ""
     return _finding("Build tools", name, detail, "not on the search path")
 
 
-def _processor() -> Finding:
+def _processor() -> Diagnosis:
     rows = algorithms.IMPLEMENTATIONS.values()
     needed = sorted({flag for row in rows for flag in row.cpu_flags})
     lacking = [flag for flag in needed if flag not in machine.cpu_flags()]
-    return Finding(
+    return Diagnosis(
         "Processor",
         "CPU flags",
         "missing" if lacking else "present",
@@ -166,7 +166,7 @@ def _processor() -> Finding:
     )
 
 
-def _libraries() -> Iterator[Finding]:
+def _libraries() -> Iterator[Diagnosis]:
     for row in algorithms.IMPLEMENTATIONS.values():
         if not row.library:
             continue
@@ -174,24 +174,24 @@ def _libraries() -> Iterator[Finding]:
             if not row.setting:  # one with a setting is built only on request
                 disables = f"{row.name}: its rows are marked unsupported"
                 fix = _FIXES[missing.error] if missing.remedy else ""
-                yield Finding(_NATIVE, row.name, "missing", missing.reason, disables, fix)
+                yield Diagnosis(_NATIVE, row.name, "missing", missing.reason, disables, fix)
             continue
         yield _library(row.name, {"disables": row.name})
     for name, part in _PARTS[_NATIVE].items():
         yield _library(name, part)
 
 
-def _library(name: str, part: Mapping[str, Any]) -> Finding:
+def _library(name: str, part: Mapping[str, Any]) -> Diagnosis:
     """Load and use a library in a child process, which it may end by a signal."""
     try:
         detail = isolation.call(
             f"{__name__}:library_detail", limit_seconds=60, keep=True, name=name
         )
     except Unsupported as error:
-        return Finding(_NATIVE, name, "missing", str(error), part["disables"], part["fix"])
+        return Diagnosis(_NATIVE, name, "missing", str(error), part["disables"], part["fix"])
     except PqchainError as error:
-        return Finding(_NATIVE, name, "broken", str(error), part["disables"], libraries.REINSTALL)
-    return Finding(_NATIVE, name, "present", detail)
+        return Diagnosis(_NATIVE, name, "broken", str(error), part["disables"], libraries.REINSTALL)
+    return Diagnosis(_NATIVE, name, "present", detail)
 
 
 def library_detail(name: str) -> str:
@@ -224,7 +224,7 @@ def library_detail(name: str) -> str:
     )
 
 
-def _data() -> Finding:
+def _data() -> Diagnosis:
     group, name = "Data", "published tables"
     try:
         from pqchain.works import papers
@@ -233,11 +233,11 @@ def _data() -> Finding:
     except (PqchainError, OSError, ImportError) as error:
         disables = "papers, compare, reproduce"
         fix = "pip install --force-reinstall .    (in the checkout)"
-        return Finding(group, name, "broken", str(error), disables, fix, essential=True)
-    return Finding(group, name, "present", detail, essential=True)
+        return Diagnosis(group, name, "broken", str(error), disables, fix, essential=True)
+    return Diagnosis(group, name, "present", detail, essential=True)
 
 
-def _schemes() -> Finding:
+def _schemes() -> Diagnosis:
     """Report which schemes of the default build have known attacks, and when that was checked."""
     rows = [algorithms.get(name) for name in algorithms.names()]
     attacked = (
@@ -246,4 +246,4 @@ def _schemes() -> Finding:
     )
     checked = min(family.checked for family in algorithms.FAMILIES.values())
     detail = f"checked on {checked}; {'; '.join(attacked)}; reasons: pqchain algorithms"
-    return Finding("Data", "schemes", "present", detail)
+    return Diagnosis("Data", "schemes", "present", detail)

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from pqchain.commands import console, options, values
 from pqchain.errors import UsageError
-from pqchain.reencode.scenario import Scenario
+from pqchain.reencode.scenario import ReplayScenario
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Replay a repair by each transport variant on each kind of link; show a table and plot it."""
     from pqchain.reencode import sweeps, tables
 
-    base = replace(sweeps.SMALL, **options.changed_fields(arguments, Scenario))
+    base = replace(sweeps.SMALL, **options.changed_fields(arguments, ReplayScenario))
     # The sweep varies rate, delay and loss, which loopback cannot.
     if base.mode not in ("virtual", "netns"):
         raise UsageError(

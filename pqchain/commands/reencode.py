@@ -12,7 +12,7 @@ from pqchain.commands import console, options, values
 from pqchain.errors import UsageError
 from pqchain.figures import BYTES, SECONDS
 from pqchain.reencode import scenario
-from pqchain.reencode.scenario import Compute, Link, Scenario
+from pqchain.reencode.scenario import Compute, Link, ReplayScenario
 from pqchain.results import outputs
 from pqchain.wire.transports import registry
 
@@ -24,13 +24,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     repeats: int = arguments.repeats
     checks.integer("--repeats", repeats, least=1, most=scenario.MAX_REPEATS)
-    choices = checks.meanings(Scenario)["streams"][1].choices
+    choices = checks.meanings(ReplayScenario)["streams"][1].choices
     names = (values.canonical_case(name, choices) for name in arguments.streams or ())
     streams = list(dict.fromkeys(names))
     chosen = _scenario(arguments, streams)
     cluster = values.cluster(arguments, chosen.mode)
-    _make_folder("--store", arguments.store, chosen, needs=["virtual"])
-    _make_folder("--log", arguments.log, chosen, needs=registry.names(writes_qlog=True))
+    _make_folder("--store", arguments.store, chosen, "virtual")
+    _make_folder("--log", arguments.log, chosen, *registry.names(writes_qlog=True))
     reason = replays.unavailable_reason(chosen)
     if reason:
         frame = replays.unsupported(chosen, reason).frame
@@ -72,20 +72,20 @@ def run(arguments: argparse.Namespace) -> int:
     return console.show(arguments, data, *shown_tables, remarks=remarks)
 
 
-def _make_folder(option: str, folder: Path | None, chosen: Scenario, *, needs: list[str]) -> None:
+def _make_folder(option: str, folder: Path | None, chosen: ReplayScenario, *needed: str) -> None:
     """Create the folder up front (fail fast). Raises UsageError."""
     if folder is None:
         return
-    if not {chosen.mode, chosen.transport} & set(needs):
+    if not {chosen.mode, chosen.transport} & set(needed):
         raise UsageError(
-            f"{option} works with {' and '.join(needs)} only, this run is {chosen.mode} over "
+            f"{option} works with {' and '.join(needed)} only, this run is {chosen.mode} over "
             f"{chosen.transport}; leave it out"
         )
     outputs.claim(folder)
 
 
-def _scenario(arguments: argparse.Namespace, streams: list[str]) -> Scenario:
-    changes = options.changed_fields(arguments, Scenario)
+def _scenario(arguments: argparse.Namespace, streams: list[str]) -> ReplayScenario:
+    changes = options.changed_fields(arguments, ReplayScenario)
     if "transport" in changes and not registry.get(changes["transport"]).virtual:
         # A transport without virtual time needs sockets.
         changes.setdefault("mode", "loopback")
@@ -107,7 +107,7 @@ def _scenario(arguments: argparse.Namespace, streams: list[str]) -> Scenario:
     )
 
 
-def _check_mode(chosen: Scenario, changes: dict[str, Any], *modes: str) -> None:
+def _check_mode(chosen: ReplayScenario, changes: dict[str, Any], *modes: str) -> None:
     if changes and chosen.mode not in modes:
         name, value = next(iter(changes.items()))
         raise UsageError(

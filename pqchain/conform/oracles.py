@@ -16,7 +16,7 @@ from pqchain.conform.models import (
     ml_kem_decapsulator,
     slh_dsa_verifier,
 )
-from pqchain.conform.models.checks import Check, Model, expected
+from pqchain.conform.models.checks import ReferenceModel, RuleCheck, expected
 from pqchain.conform.models.slh_dsa import pre_hash_name
 from pqchain.conform.vector import Vector, families, scheme
 from pqchain.crypto import open_kem, open_signer
@@ -56,12 +56,12 @@ class Verdicts:
 
 
 @cache
-def model(algorithm: str) -> Model:
+def model(algorithm: str) -> ReferenceModel:
     """Return the model verifier of an algorithm."""
     return _MODELS[scheme(algorithm)](algorithm)
 
 
-_MODELS: dict[str, type[Model]] = {
+_MODELS: dict[str, type[ReferenceModel]] = {
     "ml-dsa": ml_dsa_verifier.MLDSAVerifier,
     "falcon": falcon_verifier.FalconVerifier,
     "slh-dsa": slh_dsa_verifier.SLHDSAVerifier,
@@ -105,7 +105,7 @@ def portable(algorithm: str) -> Oracle:
     return accepts
 
 
-def checks(vector: Vector) -> list[Check]:
+def checks(vector: Vector) -> list[RuleCheck]:
     """Return the model's result for each rule that it applies to the vector."""
     return list(model(vector.algorithm).checks(*vector.case))
 

@@ -55,7 +55,7 @@ PARTS = ("decode_key", "decode_signature")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Reply:
     """The result of one request."""
 
     verdict: str
@@ -89,7 +89,7 @@ class Adapter:
     def __exit__(self, *raised: object) -> None:
         self.close(grace_seconds=0.0 if raised[0] else _GRACE_SECONDS)
 
-    def ask(self, vector: Vector, *, repeat: int = 1) -> Answer:
+    def ask(self, vector: Vector, *, repeat: int = 1) -> Reply:
         """Request a verdict on a vector. Raises UsageError if the command cannot start."""
         case = {name: getattr(vector, name) for name in vector.byte_fields}
         answer = self._request(vector.operation, vector.algorithm, case, repeat)
@@ -110,7 +110,7 @@ class Adapter:
         *,
         context: bytes = b"",
         repeat: int = 1,
-    ) -> Answer:
+    ) -> Reply:
         """Request `repeat` verifications of a signature. Raises UsageError as `ask` does."""
         case = {
             "public_key": public_key, "message": message, "context": context,
@@ -126,14 +126,14 @@ class Adapter:
         *,
         context: bytes = b"",
         repeat: int = 1,
-    ) -> Answer:
+    ) -> Reply:
         """Request `repeat` deterministic signatures. Raises UsageError as `ask` does."""
         case = {"secret_key": secret_key, "message": message, "context": context}
         return self._request("sign", algorithm, case, repeat)
 
     def _request(
         self, operation: str, algorithm: str, case: Mapping[str, bytes], repeat: int
-    ) -> Answer:
+    ) -> Reply:
         # Each answer must repeat this number, which detects answers to earlier requests.
         self._requests += 1
         request = {
@@ -149,15 +149,15 @@ class Adapter:
         except TimeoutError:
             # A late answer would be mistaken for that of the next request, so the process is ended.
             self.close(grace_seconds=0.0)
-            return Answer("timeout", reason=f"no answer in {self.limit_seconds:g} s")
+            return Reply("timeout", reason=f"no answer in {self.limit_seconds:g} s")
         except (OSError, EOFError):
             code = self.close(grace_seconds=_REAP_SECONDS)
             reason = exit_reason(code)
             # It runs, but cannot answer.
             if code is None:
-                return Answer("malformed", reason=reason)
+                return Reply("malformed", reason=reason)
             output = child.stderr_tail[-300:].strip().splitlines()
-            return Answer("crash", reason=f"{reason}: {output[-1]}" if output else reason)
+            return Reply("crash", reason=f"{reason}: {output[-1]}" if output else reason)
         answer = _parse(line, self._requests)
         # Requests and answers may be out of step from here on; a new process starts in step.
         if answer.verdict == "malformed":
@@ -179,7 +179,7 @@ class Adapter:
         return 0 if child is None else child.end(grace_seconds)
 
 
-def _parse(line: bytes, request_id: int) -> Answer:
+def _parse(line: bytes, request_id: int) -> Reply:
     """Parse an answer; a protocol violation gives the verdict "malformed" with a reason."""
     try:
         answer = parse_answer(line, request_id)
@@ -194,7 +194,7 @@ def _parse(line: bytes, request_id: int) -> Answer:
                 return _malformed(name, "; expected numbers from 0")
             if len(values) != len(durations["nanoseconds"]):
                 return _malformed(f"{len(values)} durations of {name}", "; expected one for each")
-        return Answer(
+        return Reply(
             verdict,
             durations["nanoseconds"],
             parts=parts,
@@ -214,5 +214,5 @@ def _integers(values: Iterable[Any]) -> tuple[int, ...]:
     return tuple(map(int, values))
 
 
-def _malformed(quoted: str, expected: str) -> Answer:
-    return Answer("malformed", reason=f"{quoted[: _QUOTED_CHARACTERS + 20]}{expected[:200]}")
+def _malformed(quoted: str, expected: str) -> Reply:
+    return Reply("malformed", reason=f"{quoted[: _QUOTED_CHARACTERS + 20]}{expected[:200]}")

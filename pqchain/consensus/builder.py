@@ -70,7 +70,7 @@ def release_delay_seconds(luck: float, *, round_seconds: float) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class ModelBlock:
     """Block proposed at a height: number of transactions, size, and times in nanoseconds."""
 
     height: int
@@ -91,7 +91,7 @@ class Load:
         self.capacity_bytes = scenario.block_bytes - self.header_bytes
         self.arrivals = self._arrivals()
 
-    def take(self, height: int, *, now: int) -> Block | None:
+    def take(self, height: int, *, now: int) -> ModelBlock | None:
         """Return a block, filled at `now` (ns) or at the next arrival; None after the last."""
         sizes = self._sizes(height)
         count = int(np.searchsorted(np.cumsum(sizes), self.capacity_bytes, side="right"))
@@ -103,7 +103,7 @@ class Load:
             count = min(count, int(np.searchsorted(self.arrivals, now, side="right")))
             appeared = float(self.arrivals[:count].mean())
             self.arrivals = self.arrivals[count:]
-        return Block(
+        return ModelBlock(
             height=height,
             starts_ns=now,
             transactions=count,
@@ -162,8 +162,7 @@ class ViewBuilder:
         """paper-serial: service time of a pair of delegates."""
         self.serial_sign_ns = nanoseconds(law.signs * scenario.sign_seconds)
         """paper-serial: time of a delegate's signature."""
-        is_host = scenario.network.law == "host"
-        times = scenario.network.service_times
+        is_host, times = scenario.network.law == "host", scenario.network.service_times
         self.transaction_ns = nanoseconds(times.transaction_seconds) * is_host
         """host: time to verify a transaction in addition to its signature."""
         self.height_ns = nanoseconds(times.height_seconds) * is_host
@@ -203,13 +202,14 @@ class ViewBuilder:
             if rank != winner and outcome.verified_ns[rank] < NEVER
         )
 
-    def view(self, block: Block, attempt: int, *, proposer: int, now: int, locks: Array) -> View:
+    def view(
+        self, block: ModelBlock, attempt: int, *, proposer: int, now: int, locks: Array
+    ) -> View:
         """Return the input of an engine for one view; times in nanoseconds.
 
         `locks` has the number of the block that each delegate is locked on; NEVER without a lock.
         """
         scenario = self.scenario
-        count = scenario.delegate_count
         all_to_all = scenario.exchange == "all-to-all"
         is_serial = scenario.network.law == "paper-serial"
         starts_ns = now + self.wait_ns(block.height, proposer)
@@ -233,7 +233,7 @@ class ViewBuilder:
             vote_ns, sign_ns = block_ns, block_sign_ns
         proposes_ns = block_sign_ns + self.height_ns
         return View(
-            count=count,
+            count=scenario.delegate_count,
             proposer=proposer,
             ready_ns=starts_ns + (0 if is_serial else proposes_ns * int(self.slowness[proposer])),
             deadline_ns=NEVER if timeout is None else starts_ns + nanoseconds(timeout),

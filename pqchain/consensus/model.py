@@ -14,7 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 from tqdm import tqdm
 
-from pqchain.consensus.builder import Block, Load, ViewBuilder
+from pqchain.consensus.builder import Load, ModelBlock, ViewBuilder
 from pqchain.consensus.engines import fast, uplink
 from pqchain.consensus.engines.compiled import HAS_NUMBA
 from pqchain.consensus.runs import Height, Run, modelled_height, pipelined_height
@@ -69,7 +69,7 @@ def single_view(scenario: Scenario) -> View:
     )
 
 
-def _height(builder: ViewBuilder, block: Block, engine: Engine) -> Height:
+def _height(builder: ViewBuilder, block: ModelBlock, engine: Engine) -> Height:
     """Simulate up to `max_views` views, until every live honest delegate has a final block."""
     scenario, count = builder.scenario, builder.scenario.delegate_count
     order = builder.order(block.height)

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import pandas as pd
 
 from pqchain import results
-from pqchain.consensus.builder import Block
+from pqchain.consensus.builder import ModelBlock
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER, Array, ArrayEqMixin, Outcome
@@ -91,7 +91,7 @@ GROUP = ("algorithm", "nodes", "delegates", "network", "exchange", "vote_phases"
 class Height(ArrayEqMixin):
     """Result of one block height; equality compares all fields, times to the nanosecond."""
 
-    block: Block
+    block: ModelBlock
     """Contents of the first proposed block, and when it could be proposed."""
     ended_ns: int
     """When the last live honest delegate had a final block; NEVER if one never did."""
@@ -126,7 +126,7 @@ class Height(ArrayEqMixin):
 
 
 def modelled_height(
-    block: Block,
+    block: ModelBlock,
     outcomes: list[Outcome],
     *,
     final_ns: Array,
@@ -151,7 +151,7 @@ def modelled_height(
 
 
 def pipelined_height(
-    block: Block, outcome: Outcome, *, started_ns: int, honest: Any, blocks: set[int]
+    block: ModelBlock, outcome: Outcome, *, started_ns: int, honest: Any, blocks: set[int]
 ) -> Height:
     """Return the result of a height in a pipeline, whose block appeared when it was proposed."""
     return modelled_height(

@@ -40,7 +40,7 @@ def _numbers(names: str) -> tuple[tuple[str, Any], ...]:
     return tuple((name, NUMBER) for name in names.split())
 
 
-class Plan(ctypes.Structure):
+class TimingPlan(ctypes.Structure):
     """Structure pq_plan: one timed run. pq_native.h describes the fields."""
 
     _fields_ = _numbers("operation warmup samples minimum limit_ns pool message_bytes seed")
@@ -108,7 +108,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "pq_decapsulate": (_INT, (POINTER,) * 4),
     "pq_random": (None, (ctypes.POINTER(RandomSource),)),
     "pq_verify_batch": (SIZE, (ctypes.POINTER(BatchArguments),)),
-    "pq_measure": (ctypes.c_int64, (POINTER, ctypes.POINTER(Plan), POINTER, POINTER)),
+    "pq_measure": (ctypes.c_int64, (POINTER, ctypes.POINTER(TimingPlan), POINTER, POINTER)),
     "pq_empty_sample_ns": (ctypes.c_double, ()),
 }
 

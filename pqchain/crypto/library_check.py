@@ -18,7 +18,7 @@ from typing import Any
 
 from pqchain import algorithms
 from pqchain.crypto import isolation
-from pqchain.crypto.abi import OK, REJECTED, SIZE, Plan, failure
+from pqchain.crypto.abi import OK, REJECTED, SIZE, TimingPlan, failure
 from pqchain.crypto.native import Library
 from pqchain.crypto.packed import batch_arguments, pack
 from pqchain.errors import (
@@ -242,7 +242,7 @@ def clock(test: SchemeTest) -> str:
     medians = []
     names = algorithms.KEM_OPERATIONS if test.is_kem else algorithms.SIGNATURE_OPERATIONS
     for name in names:
-        plan = Plan(
+        plan = TimingPlan(
             operation=algorithms.OPERATIONS.index(name), warmup=1, samples=20, minimum=3,
             limit_ns=2 * 10**8, pool=2, message_bytes=32, seed=1,
         )  # fmt: skip

@@ -24,8 +24,8 @@ from pqchain.crypto.abi import (
     REJECTED,
     SIZE,
     TEXT,
-    Plan,
     Sizes,
+    TimingPlan,
     failure,
 )
 from pqchain.crypto.builds import built_library, obstacle
@@ -111,7 +111,7 @@ class Library:
         """
         return replaced(self._handle.pq_random, _draw_function(), source)
 
-    def measure(self, name: str, plan: Plan) -> tuple[Sequence[int], Sequence[int]]:
+    def measure(self, name: str, plan: TimingPlan) -> tuple[Sequence[int], Sequence[int]]:
         """Run the timed loop; return nanoseconds and cycles per sample. Raises CryptoFailure."""
         entries = plan.warmup + plan.samples
         nanoseconds, cycles = ((ctypes.c_uint64 * entries)() for _ in range(2))

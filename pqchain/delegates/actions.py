@@ -8,11 +8,11 @@ from typing import Any
 
 from pqchain.chain.state import State
 from pqchain.consensus.view import BLOCK
-from pqchain.delegates.messages import Kind, Message
+from pqchain.delegates.messages import Message, MessageKind
 
 
 @dataclass(slots=True, eq=False)
-class Work:
+class SignatureTask:
     """Verification or signing task of a delegate, which takes processor time."""
 
     kind: str
@@ -30,7 +30,7 @@ class Work:
 class Sending:
     """Outgoing message to one delegate or to all others; its bytes may differ by receiver."""
 
-    kind: Kind
+    kind: MessageKind
     data: bytes | tuple[bytes, ...]
     """One encoding for all receivers, or one per rank."""
     to: int | None = None

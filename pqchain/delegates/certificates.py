@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from pqchain.chain.encoding import Reader
 from pqchain.delegates.keys import DelegateKeys
-from pqchain.delegates.messages import Kind, statement
+from pqchain.delegates.messages import MessageKind, statement
 from pqchain.errors import Malformed
 
 _COUNT_BYTES, _RANK_BYTES, _LENGTH_BYTES = 2, 3, 2
@@ -68,7 +68,7 @@ def decode(reader: Reader) -> dict[int, bytes]:
 
 def is_quorum(
     votes: Mapping[int, bytes],
-    kind: Kind,
+    kind: MessageKind,
     height: int,
     view: int,
     digest: bytes,

@@ -17,17 +17,20 @@ from pqchain.chain.block import Block, header_of
 from pqchain.chain.state import BlockRejected, State
 from pqchain.consensus.view import BLOCK, COMMIT, NEVER, VOTE
 from pqchain.delegates import certificates, messages
-from pqchain.delegates.actions import ReceivedBlock, Sending, Validated, Work
+from pqchain.delegates.actions import ReceivedBlock, Sending, SignatureTask, Validated
 from pqchain.delegates.fault_behaviour import HONEST, FaultBehaviour, conflicting_block
-from pqchain.delegates.messages import Kind, Message
-from pqchain.delegates.safety_store import Lock, Record, SafetyStore
+from pqchain.delegates.messages import BLOCK_KINDS, VOTE_KINDS, Message, MessageKind
+from pqchain.delegates.safety_store import Lock, SafetyRecord, SafetyStore
 from pqchain.delegates.setting import Setting, transactions_of
 from pqchain.errors import Malformed
 
-CLASSES = {Kind.PROPOSAL: BLOCK, Kind.COPY: VOTE, Kind.VOTE: VOTE, Kind.COMMIT: COMMIT}
+CLASSES = {
+    MessageKind.PROPOSAL: BLOCK, MessageKind.COPY: VOTE,
+    MessageKind.VOTE: VOTE, MessageKind.COMMIT: COMMIT,
+}  # fmt: skip
 """Model message class of each wire message kind; the other kinds are not modelled."""
 
-QUORUMS = {VOTE: Kind.VOTE_QUORUM, COMMIT: Kind.COMMIT_QUORUM}
+QUORUMS = {VOTE: MessageKind.VOTE_QUORUM, COMMIT: MessageKind.COMMIT_QUORUM}
 """Wire message kind of the certificate of each class of votes."""
 
 # Messages that the model does not have are handled after its messages that arrive simultaneously.
@@ -52,7 +55,7 @@ class Delegate:
         self._live_count = int(setting.builder.alive.sum())
         self.is_echoed = False
         """Whether its broadcasts come back to it, as from the server of paper-serial."""
-        self.phases = setting.scenario.phases
+        self.phases, self.final_kind = setting.scenario.phases, CLASSES[setting.final_vote]
         self.height, self.view, self.proposer = 0, 0, 0
         self.rejected: Counter[str] = Counter()
         """Number of rejected messages and blocks by reason."""
@@ -69,7 +72,7 @@ class Delegate:
         self.waiting: Counter[int] = Counter()
         """Bytes of buffered messages by sender."""
         self._is_busy = False
-        self._signing: list[Work] = []
+        self._signing: list[SignatureTask] = []
         self._votes: dict[tuple[int, int], dict[int, tuple[bytes, bytes]]] = defaultdict(dict)
         self._counts: Counter[tuple[int, int, bytes]] = Counter()
         self._reset_view()
@@ -84,7 +87,7 @@ class Delegate:
         """Enter a view at time `now` in nanoseconds."""
         # Votes and locks bind at one height only.
         if self.store.record.height != height:
-            self.store.save(Record(height=height))
+            self.store.save(SafetyRecord(height=height))
         self.height, self.view = height, view
         self.proposer = self.setting.proposer(height, view)
         self._reset_view()
@@ -122,7 +125,7 @@ class Delegate:
         """Whether the next work is to sign; signing does not wait for verification."""
         return bool(self._signing)
 
-    def poll(self) -> Work | None:
+    def poll(self) -> SignatureTask | None:
         """Return work that can start: signing first, else verifying the next message; or None."""
         if self._signing:
             return self._signing.pop(0)
@@ -132,7 +135,7 @@ class Delegate:
         self.waiting[link] -= len(data) + _MESSAGE_BYTES
         self._is_busy = True
         kind = messages.kind_of(data)
-        is_block = kind in (Kind.PROPOSAL, Kind.COPY)
+        is_block = kind in BLOCK_KINDS
 
         def run() -> Validated:
             try:
@@ -149,8 +152,8 @@ class Delegate:
 
         # Read without decoding, because drivers time the work by it before they run it.
         count = transactions_of(data[messages.HEADER_BYTES :]) if is_block else 0
-        name = "copy" if kind is Kind.COPY else "block" if is_block else "vote"
-        return Work(name, run, finish, count)
+        name = "copy" if kind is MessageKind.COPY else "block" if is_block else "vote"
+        return SignatureTask(name, run, finish, count)
 
     def _validate(self, link: int, data: bytes) -> Validated:
         kind = messages.kind_of(data)
@@ -159,9 +162,9 @@ class Delegate:
         # A direct message must name the peer it came from; a relayed one (-1) may name another.
         if message.sender >= self.setting.count or link not in (message.sender, -1):
             return "wrong sender"
-        if kind in (Kind.VOTE, Kind.COMMIT):
+        if kind in VOTE_KINDS:
             digest, block = message.body, None
-        elif kind in (Kind.PROPOSAL, Kind.COPY):
+        elif kind in BLOCK_KINDS:
             end = len(message.body) - self.setting.carried_bytes(message.height)
             if not self._is_certified(message.height, message.body[end:]):
                 return "no quorum"
@@ -180,11 +183,10 @@ class Delegate:
         if not data:
             return True
         view, votes = certificates.decode_field(data)
-        kind = Kind.COMMIT if self.phases == 2 else Kind.VOTE
-        if not self.setting.field_bytes(kind):
+        if not self.setting.field_bytes(self.setting.final_vote):
             return len(votes) >= self.setting.quorum
         return certificates.is_quorum(
-            votes, kind, height - 1, view, self.store.state.tip,
+            votes, self.setting.final_vote, height - 1, view, self.store.state.tip,
             keys=self.setting.keys, quorum=self.setting.quorum,
         )  # fmt: skip
 
@@ -201,7 +203,7 @@ class Delegate:
         """Process a valid message: accept its block, or count its vote."""
         if (message.height, message.view) != (self.height, self.view):
             self.rejected["wrong view"] += 1
-        elif message.kind is Kind.PROPOSAL:
+        elif message.kind is MessageKind.PROPOSAL:
             assert block is not None
             if message.sender != self.proposer:
                 self.rejected["not the proposer"] += 1
@@ -226,17 +228,17 @@ class Delegate:
             ).encode()  # fmt: skip
 
         def finish(encoded: tuple[bytes, bytes], now: int) -> None:
-            self._send(Kind.PROPOSAL, encoded)
+            self._send(MessageKind.PROPOSAL, encoded)
             self._accept(self._execute(data), now)
 
-        self._sign(Kind.PROPOSAL, data, splits, finish)
+        self._sign(MessageKind.PROPOSAL, data, splits, finish)
 
-    def _vote(self, kind: Kind, block: ReceivedBlock) -> None:
+    def _vote(self, kind: MessageKind, block: ReceivedBlock) -> None:
         def finish(encoded: tuple[bytes, bytes], now: int) -> None:
             if not self._record_vote(kind, block):
                 return
             # An echoed vote is counted when it comes back.
-            if not self.is_echoed and (kind is Kind.COMMIT or not self.behaviour.equivocates):
+            if not self.is_echoed and (CLASSES[kind] == COMMIT or not self.behaviour.equivocates):
                 vote = messages.decode(encoded[0], field_bytes=self.setting.field_bytes(kind))
                 self._count(CLASSES[kind], self.rank, block.digest, vote.signature, now)
             self._send(kind, encoded)
@@ -246,7 +248,7 @@ class Delegate:
 
     def _sign(
         self,
-        kind: Kind,
+        kind: MessageKind,
         data: bytes,
         splits: bool,
         finish: Callable[[tuple[bytes, bytes], int], None],
@@ -269,15 +271,15 @@ class Delegate:
             if (self.height, self.view) == view:
                 finish(encoded, now)
 
-        name = "sign block" if kind in (Kind.PROPOSAL, Kind.COPY) else "sign vote"
-        self._signing.append(Work(name, run, finish_in_view, message_class=CLASSES[kind]))
+        name = "sign block" if kind in BLOCK_KINDS else "sign vote"
+        self._signing.append(SignatureTask(name, run, finish_in_view, message_class=CLASSES[kind]))
 
-    def _message(self, kind: Kind, data: bytes) -> bytes:
+    def _message(self, kind: MessageKind, data: bytes) -> bytes:
         """Return the message with a block or its hash, signed if its kind requires it."""
         field, block = self.setting.field_bytes(kind), self.block
         digest = block.digest if block and block.data is data else header_of(data).hash()
-        body = data if kind in (Kind.PROPOSAL, Kind.COPY) else digest
-        if kind is Kind.PROPOSAL and self.setting.carried_bytes(self.height):
+        body = data if kind in BLOCK_KINDS else digest
+        if kind is MessageKind.PROPOSAL and self.setting.carried_bytes(self.height):
             final = self.store.final(self.height - 1)
             assert final is not None  # the parent is final at this delegate
             view, votes = certificates.decode_final(final[1])
@@ -288,7 +290,7 @@ class Delegate:
             message = replace(message, signature=signature)
         return messages.encode(message, field_bytes=field)
 
-    def _send(self, kind: Kind, encoded: tuple[bytes, bytes]) -> None:
+    def _send(self, kind: MessageKind, encoded: tuple[bytes, bytes]) -> None:
         """Queue one message for even and one for odd ranks, or a broadcast if they are equal."""
         even, odd = encoded
         by_rank = tuple(encoded[rank % 2] for rank in range(self.setting.count))
@@ -307,15 +309,15 @@ class Delegate:
                 self._finalize(now, {})
             return
         if is_willing or equivocates:
-            self._vote(Kind.COPY if self.setting.all_to_all else Kind.VOTE, block)
+            self._vote(MessageKind.COPY if self.setting.all_to_all else MessageKind.VOTE, block)
         self._check_quorum(now)
 
-    def _record_vote(self, kind: Kind, block: ReceivedBlock) -> bool:
+    def _record_vote(self, kind: MessageKind, block: ReceivedBlock) -> bool:
         """Store a vote durably before it is sent; return False if it must not be sent."""
         record, view = self.store.record, self.view
-        if self.behaviour.equivocates or kind is Kind.COPY:
+        if self.behaviour.equivocates or kind is MessageKind.COPY:
             return True
-        if kind is Kind.COMMIT:
+        if kind is MessageKind.COMMIT:
             if record.committed >= view:
                 return False
             self.store.save(replace(record, committed=view))
@@ -359,11 +361,10 @@ class Delegate:
             self.prepared_ns = now
             self._lock(block, self._signatures(VOTE, view, digest))
             self._send_certificate(VOTE, digest)
-            self._vote(Kind.COMMIT, block)
-        kind = COMMIT if self.phases == 2 else VOTE
-        if self.final_ns == NEVER and counts[view, kind, digest] >= quorum:
-            self._send_certificate(kind, digest)
-            self._finalize(now, self._signatures(kind, view, digest))
+            self._vote(MessageKind.COMMIT, block)
+        if self.final_ns == NEVER and counts[view, self.final_kind, digest] >= quorum:
+            self._send_certificate(self.final_kind, digest)
+            self._finalize(now, self._signatures(self.final_kind, view, digest))
 
     def _send_certificate(self, kind: int, digest: bytes) -> None:
         """Send the signatures of a quorum to all others, if the scenario has it."""
@@ -375,10 +376,9 @@ class Delegate:
 
     def final_proof(self) -> bytes:
         """Return the view of the final block and its votes; b"" if there are no votes."""
-        kind = COMMIT if self.phases == 2 else VOTE
         if self.block is None or not self.phases:
             return b""
-        votes = self._signatures(kind, self.view, self.block.digest)
+        votes = self._signatures(self.final_kind, self.view, self.block.digest)
         return self.view.to_bytes(2, "big") + certificates.encode(votes)
 
     def _lock(self, block: ReceivedBlock, votes: dict[int, bytes]) -> None:

@@ -18,7 +18,7 @@ from struct import Struct
 from pqchain.chain.ledger import Ledger
 from pqchain.chain.state import State
 from pqchain.chain.verification import Verifier
-from pqchain.delegates.safety_store import Lock, Record
+from pqchain.delegates.safety_store import Lock, SafetyRecord
 from pqchain.errors import DataError
 from pqchain.installation import read_bytes
 
@@ -76,7 +76,7 @@ class FileStore:
         self._proofs.append(proof)
         self._blocks.append(data)
 
-    def save(self, record: Record) -> None:
+    def save(self, record: SafetyRecord) -> None:
         """Store the votes and the lock of a height."""
         lock = record.lock or Lock(-1, bytes(32), b"")
         fixed = _BOUND.pack(
@@ -127,15 +127,15 @@ class FileStore:
             os.truncate(path, at)
         return proofs
 
-    def _read_bound(self) -> Record:
+    def _read_bound(self) -> SafetyRecord:
         path = self._bound_path
         if not path.exists():
-            return Record()
+            return SafetyRecord()
         data = _without_checksum(path, read_bytes(path, _MAX_FILE_BYTES))
         height, voted, committed, view, size, digest, _ = _BOUND.unpack_from(data)
         variable = data[_BOUND.size :]
         lock = Lock(view, digest, variable[:size], variable[size:]) if view >= 0 else None
-        return Record(height, voted, committed, lock)
+        return SafetyRecord(height, voted, committed, lock)
 
 
 def _with_checksum(data: bytes) -> bytes:

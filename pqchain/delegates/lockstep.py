@@ -14,16 +14,16 @@ import numpy as np
 from tqdm import tqdm
 
 from pqchain.chain.block import header_of
-from pqchain.consensus.builder import Block, ViewBuilder
+from pqchain.consensus.builder import ModelBlock, ViewBuilder
 from pqchain.consensus.network import nanoseconds
 from pqchain.consensus.runs import Height, Run, modelled_height
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import BLOCK, NEVER, Array, Outcome
-from pqchain.delegates.actions import Work
+from pqchain.delegates.actions import SignatureTask
 from pqchain.delegates.core import CLASSES, Delegate
 from pqchain.delegates.fault_behaviour import FaultBehaviour
-from pqchain.delegates.messages import HEADER_BYTES, Kind, kind_of
-from pqchain.delegates.plain_network import AFTER_ARRIVALS, PLAIN, Clock, Server
+from pqchain.delegates.messages import HEADER_BYTES, MessageKind, kind_of
+from pqchain.delegates.plain_network import AFTER_ARRIVALS, PLAIN, EventQueue, Server
 from pqchain.delegates.safety_store import MemoryStore
 from pqchain.delegates.setting import Setting, transactions_of
 from pqchain.delegates.shared_network import network_of
@@ -75,11 +75,11 @@ class WorkTimes:
 
 
 @dataclass(slots=True, eq=False)
-class Job:
+class CpuJob:
     """A task of a delegate on a processor of the shared computer."""
 
     delegate: Delegate
-    work: Work | None = None
+    work: SignatureTask | None = None
     """None until the message has been received."""
     message: tuple[int, bytes] | None = None
     """Sender and bytes of a message to receive first, if there is one."""
@@ -90,7 +90,7 @@ class LockstepSimulation:
 
     def __init__(self, setting: Setting) -> None:
         self.setting, self.scenario = setting, setting.scenario
-        self.builder, self.clock = setting.builder, Clock()
+        self.builder, self.clock = setting.builder, EventQueue()
         self.work_times = WorkTimes(setting.builder)
         self.network = network_of(self.builder, self.clock, self._deliver)
         self.delegates: list[Delegate | None] = [None] * setting.count
@@ -119,7 +119,7 @@ class LockstepSimulation:
         """The delegates that have not crashed."""
         return [delegate for delegate in self.delegates if delegate is not None]
 
-    def view(self, block: Block, attempt: int, *, now: int) -> tuple[Outcome, int]:
+    def view(self, block: ModelBlock, attempt: int, *, now: int) -> tuple[Outcome, int]:
         """Simulate one view; return its outcome and its deadline (NEVER without a timeout)."""
         clock, timeout = self.clock, self.scenario.view_timeout_seconds
         proposer = self.setting.proposer(block.height, attempt)
@@ -158,18 +158,18 @@ class LockstepSimulation:
         delegate = self.delegates[receiver]
         assert delegate is not None
         if self._processors:
-            self._put(Job(delegate, message=(sender, data)), message_class(data), sender)
+            self._put(CpuJob(delegate, message=(sender, data)), message_class(data), sender)
             return
         delegate.receive(sender, data, self.clock.now)
         self._schedule_work(delegate)
 
-    def _put(self, job: Job, message_class: int, sender: int) -> None:
+    def _put(self, job: CpuJob, message_class: int, sender: int) -> None:
         """Queue a job for the processor of its delegate, in order of arrival."""
         rank = job.delegate.rank
         processor = self._processors[rank % len(self._processors)]
         processor.put((self.clock.now, message_class, sender, rank), job)
 
-    def _start_job(self, job: Job) -> int:
+    def _start_job(self, job: CpuJob) -> int:
         """Start a job; return its duration in nanoseconds."""
         handling_ns = 0
         if job.message is not None:
@@ -180,7 +180,7 @@ class LockstepSimulation:
         assert job.work is not None
         return handling_ns + self._work_ns(job.delegate, job.work)
 
-    def _work_ns(self, delegate: Delegate, work: Work) -> int:
+    def _work_ns(self, delegate: Delegate, work: SignatureTask) -> int:
         """Return how long a delegate takes for work in nanoseconds."""
         work_ns = self.work_times.of(
             work.kind,
@@ -190,7 +190,7 @@ class LockstepSimulation:
         )
         return work_ns * self._slowness[delegate.rank]
 
-    def _finish_job(self, job: Job) -> None:
+    def _finish_job(self, job: CpuJob) -> None:
         assert job.work is not None
         job.work.finish(job.work.run(), self.clock.now)
         self._flush(job.delegate)
@@ -207,13 +207,13 @@ class LockstepSimulation:
         if (work := delegate.poll()) is not None:
             self._start_work(delegate, work)
 
-    def _start_work(self, delegate: Delegate, work: Work) -> None:
+    def _start_work(self, delegate: Delegate, work: SignatureTask) -> None:
         # The times of paper-serial's server include signatures and verification.
         work_ns = 0 if self.setting.serial else self._work_ns(delegate, work)
         ends_ns = self.clock.now + work_ns
         self.clock.at(ends_ns, self._finish_work, delegate, work)
 
-    def _finish_work(self, delegate: Delegate, work: Work) -> None:
+    def _finish_work(self, delegate: Delegate, work: SignatureTask) -> None:
         work.finish(work.run(), self.clock.now)
         self._flush(delegate)
         self._schedule_work(delegate)
@@ -224,12 +224,12 @@ class LockstepSimulation:
             work = delegate.poll()
             assert work is not None
             if self._signs_in_queue:
-                self._put(Job(delegate, work), work.message_class, delegate.rank)
+                self._put(CpuJob(delegate, work), work.message_class, delegate.rank)
             else:
                 self._start_work(delegate, work)
         queued, delegate.out = delegate.out, []
         for sending in queued:
-            is_block = sending.kind is Kind.PROPOSAL
+            is_block = sending.kind is MessageKind.PROPOSAL
             if is_block and not self.scenario.sends_block:
                 # The block is not a separate message here, so it takes no time to arrive.
                 for other in self.live_delegates:
@@ -250,7 +250,7 @@ class LockstepSimulation:
         if rank is not None:
             self._deliver(rank, -1, data)
         carried_bytes = self.setting.carried_bytes(self.live_delegates[0].height)
-        suffix_bytes = self.setting.field_bytes(Kind.PROPOSAL) + carried_bytes
+        suffix_bytes = self.setting.field_bytes(MessageKind.PROPOSAL) + carried_bytes
         block = data[HEADER_BYTES : len(data) - suffix_bytes]
         if not self.setting.is_valid(self.live_delegates[0].store.state, block):
             return None
@@ -297,7 +297,7 @@ def run(scenario: Scenario, *, progress: bool = False) -> Run:
     return Run(scenario=scenario, heights=tuple(finished), mode="virtual", transport=PLAIN)
 
 
-def _height(simulation: LockstepSimulation, block: Block) -> Height:
+def _height(simulation: LockstepSimulation, block: ModelBlock) -> Height:
     """Run views until every live honest delegate has a final block."""
     scenario, builder = simulation.scenario, simulation.builder
     honest = builder.honest

@@ -3,13 +3,13 @@
 All integers are unsigned and big-endian; there is one encoding of every message:
 
     length       4   of all that follows
-    kind         1   see Kind
+    kind         1   see MessageKind
     sender       3   rank of the sender
     height       4
     view         2
     signed       2   length of the signature; 0: none
     body             32 bytes, the hash of a block (VOTE, COMMIT); a block (PROPOSAL, COPY);
-                     for the other kinds, see Kind
+                     for the other kinds, see MessageKind
     signature    n   a field of the length that the costs of the scheme state, zero-padded
 
 So a vote is 48 bytes and its signature, and a block has a prefix of 16 bytes. The signed statement
@@ -45,7 +45,7 @@ _HEADER = Struct(">IB3sIHH")
 _LENGTH_BYTES = 4
 
 
-class Kind(IntEnum):
+class MessageKind(IntEnum):
     """Kinds of messages, with their numbers in the encoding."""
 
     PROPOSAL = 1
@@ -68,15 +68,15 @@ class Kind(IntEnum):
     """Hash of a block and a certificate of commits."""
 
 
-_BLOCKS = (Kind.PROPOSAL, Kind.COPY)
-_VOTES = (Kind.VOTE, Kind.COMMIT)
+BLOCK_KINDS = (MessageKind.PROPOSAL, MessageKind.COPY)
+VOTE_KINDS = (MessageKind.VOTE, MessageKind.COMMIT)
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
     """A decoded message."""
 
-    kind: Kind
+    kind: MessageKind
     sender: int
     height: int
     view: int
@@ -88,7 +88,7 @@ class Message:
         return statement(self.kind, self.sender, self.height, self.view, digest)
 
 
-def statement(kind: Kind, sender: int, height: int, view: int, digest: bytes) -> bytes:
+def statement(kind: MessageKind, sender: int, height: int, view: int, digest: bytes) -> bytes:
     """Return the bytes to sign for a message about the block with hash `digest`."""
     return SIGNED + _HEADER.pack(0, kind, sender.to_bytes(3, "big"), height, view, 0) + digest
 
@@ -119,11 +119,11 @@ def decode(data: bytes, *, field_bytes: int = 0) -> Message:
     if length != len(data) - _LENGTH_BYTES:
         raise Malformed(f"the length field must be {len(data) - _LENGTH_BYTES}; got {length}")
     if number not in _KINDS:
-        raise Malformed(f"the kind must be one of {[*map(int, Kind)]}; got {number}")
+        raise Malformed(f"the kind must be one of {[*map(int, MessageKind)]}; got {number}")
     if signed > field_bytes:
         raise Malformed(f"the signature must have at most {field_bytes} bytes; got {signed}")
     end = len(data) - field_bytes
-    if end < HEADER_BYTES or (number in _VOTES and end != VOTE_BYTES):
+    if end < HEADER_BYTES or (number in VOTE_KINDS and end != VOTE_BYTES):
         raise Malformed(f"kind {number} must not have a body of {end - HEADER_BYTES} bytes")
     signature = data[end : end + signed]
     # Free padding would allow several encodings of one message.
@@ -133,10 +133,10 @@ def decode(data: bytes, *, field_bytes: int = 0) -> Message:
     return Message(_KINDS[number], int.from_bytes(sender, "big"), height, view, body, signature)
 
 
-_KINDS = {int(kind): kind for kind in Kind}
+_KINDS = {int(kind): kind for kind in MessageKind}
 
 
-def kind_of(data: bytes) -> Kind | None:
+def kind_of(data: bytes) -> MessageKind | None:
     """Return the kind of a message from its header, or None if it is unknown."""
     return _KINDS.get(data[_LENGTH_BYTES]) if len(data) > _LENGTH_BYTES else None
 

@@ -244,7 +244,7 @@ def _driven(
 
     # All nodes run in this process, so they share the setting and its cached verifications.
     job = replace(job, parameters={**job.parameters, "setting": shared})
-    modelled = virtual.Model(task_seconds=seconds, seed=shared.scenario.seed, digest=True)
+    modelled = virtual.CostModel(task_seconds=seconds, seed=shared.scenario.seed, digest=True)
     return virtual.run(job, folder, modelled, progress=progress)
 
 

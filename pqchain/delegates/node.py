@@ -17,7 +17,7 @@ from typing import Any
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER
-from pqchain.delegates.actions import Sending, Work
+from pqchain.delegates.actions import Sending, SignatureTask
 from pqchain.delegates.core import CLASSES
 from pqchain.delegates.fault_behaviour import FaultBehaviour
 from pqchain.delegates.file_store import FileStore
@@ -174,7 +174,7 @@ class DelegateNode:
             return None
         self._is_working = True
 
-        def run() -> tuple[Work, Any]:
+        def run() -> tuple[SignatureTask, Any]:
             # Real work cannot be slowed down, so a slow delegate repeats it.
             for _ in range(self._repeats - 1):
                 work.run()

@@ -16,7 +16,7 @@ from pqchain.chain.encoding import Reader
 from pqchain.chain.state import BlockRejected, State
 from pqchain.consensus.network import SECOND
 from pqchain.delegates import certificates, messages
-from pqchain.delegates.messages import Kind, Message
+from pqchain.delegates.messages import Message, MessageKind
 from pqchain.delegates.peers import Peers
 from pqchain.delegates.safety_store import SafetyStore
 from pqchain.delegates.setting import Setting, transactions_of
@@ -105,7 +105,7 @@ class ObserverNode:
     def handle(self, event: Event, now: float) -> None:
         """Handle a transport event; buffer final blocks from the delegate that serves it."""
         for peer, data in self._peers.handle(event, now):
-            if peer != self._server or messages.kind_of(data) is not Kind.DECIDED:
+            if peer != self._server or messages.kind_of(data) is not MessageKind.DECIDED:
                 self.rejected["unsolicited"] += 1
             # Its delegate may send faster than blocks are verified.
             elif self.waiting_bytes > MAX_QUEUED_BYTES:
@@ -150,7 +150,7 @@ class ObserverNode:
     def _validate(self, data: bytes) -> tuple[bytes, State, bytes] | str:
         """Return the block, the state after it and its proof; or the reason for its rejection."""
         message = messages.decode(data)
-        if message.kind is not Kind.DECIDED or message.height != self.progress:
+        if message.kind is not MessageKind.DECIDED or message.height != self.progress:
             return "unsolicited"
         reader = Reader(message.body)
         votes = reader.length_prefixed("a quorum")
@@ -164,9 +164,8 @@ class ObserverNode:
         reader = Reader(proof)
         votes = certificates.decode(reader)
         reader.end("quorum")
-        kind = Kind.COMMIT if self.setting.scenario.phases == 2 else Kind.VOTE
         return certificates.is_quorum(
-            votes, kind, message.height, message.view, state.tip,
+            votes, self.setting.final_vote, message.height, message.view, state.tip,
             keys=self.setting.keys, quorum=self.setting.quorum,
         )  # fmt: skip
 

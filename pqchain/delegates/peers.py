@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 
-from pqchain.delegates.messages import Frames, Kind, Message, encode, kind_of
+from pqchain.delegates.messages import Frames, Message, MessageKind, encode, kind_of
 from pqchain.errors import Malformed
 from pqchain.wire.session import Closed, Event, Key, Opened, Received, Transport
 
@@ -94,7 +94,7 @@ class Peers:
             channel = self._transport.open(event.session)
             self._add_channel(event.peer, (event.session, channel))
             # A channel exists for the peer only once bytes arrive on it.
-            hello = Message(Kind.HELLO, self._index, 0, 0, b"")
+            hello = Message(MessageKind.HELLO, self._index, 0, 0, b"")
             self._transport.send(event.session, channel, encode(hello))
 
     def _add_channel(self, peer: int, key: Key) -> None:
@@ -133,7 +133,7 @@ class Peers:
             return []
         if event.end:
             self._close(event.session, peer, "the peer ended its channel", now)
-        return [(peer, data) for data in complete if kind_of(data) is not Kind.HELLO]
+        return [(peer, data) for data in complete if kind_of(data) is not MessageKind.HELLO]
 
     def _close(self, session: int, peer: int, reason: str, now: float) -> None:
         self._transport.close(session, reason, now=now)

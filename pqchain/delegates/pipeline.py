@@ -17,7 +17,7 @@ from pqchain.consensus.runs import Height, Run, pipelined_height
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER, Outcome
 from pqchain.delegates.core import Delegate
-from pqchain.delegates.lockstep import Job, LockstepSimulation, message_class, times_of, value_of
+from pqchain.delegates.lockstep import CpuJob, LockstepSimulation, message_class, times_of, value_of
 from pqchain.delegates.messages import height_of
 from pqchain.delegates.plain_network import PLAIN, Server
 from pqchain.delegates.safety_store import MemoryStore
@@ -85,7 +85,7 @@ class _Pipeline(LockstepSimulation):
             return
         # Of messages that arrive at once those of lower heights come first.
         key = self.clock.now, height, message_class(data), sender
-        self._processors[receiver].put(key, Job(delegate, message=(sender, data)))
+        self._processors[receiver].put(key, CpuJob(delegate, message=(sender, data)))
 
     def _flush(self, delegate: Delegate) -> None:
         super()._flush(delegate)

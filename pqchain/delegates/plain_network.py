@@ -28,7 +28,7 @@ these; the shared channel, which has to know all requests.
 Call = Callable[..., None]
 
 
-class Clock:
+class EventQueue:
     """Event queue in whole nanoseconds, ordered by time, priority and insertion."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Server:
 
     def __init__(
         self,
-        clock: Clock,
+        clock: EventQueue,
         start: Callable[[Any], int],
         finish: Callable[[Any], None],
         priority: int = AFTER_ARRIVALS,
@@ -121,7 +121,7 @@ class PlainNetwork:
     """Simulated network between the delegates of a scenario."""
 
     def __init__(
-        self, builder: ViewBuilder, clock: Clock, deliver: Callable[[int, int, bytes], None]
+        self, builder: ViewBuilder, clock: EventQueue, deliver: Callable[[int, int, bytes], None]
     ) -> None:
         """Call `deliver(receiver, sender, message)` at the time a message arrives."""
         self._builder, self._clock, self._deliver = builder, clock, deliver

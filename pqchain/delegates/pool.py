@@ -13,7 +13,7 @@ import numpy as np
 from pqchain.chain.state import Rules, State
 from pqchain.chain.transaction import Transaction
 from pqchain.chain.wallet import Wallet
-from pqchain.consensus.builder import Block, Load
+from pqchain.consensus.builder import Load, ModelBlock
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import Array
 from pqchain.crypto.seeded import seeded_randomness
@@ -70,7 +70,7 @@ class PoolLoad(Load):
         self._taken = 0
         super().__init__(scenario)
 
-    def take(self, height: int, *, now: int) -> Block | None:
+    def take(self, height: int, *, now: int) -> ModelBlock | None:
         """Return the next block, and record which transactions of the pool are in it."""
         block = super().take(height, now=now)
         if block is not None:

@@ -21,7 +21,7 @@ class Lock:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class SafetyRecord:
     """Votes and lock of a delegate at one height, which must survive crashes."""
 
     height: int = 0
@@ -35,7 +35,7 @@ class Record:
 class SafetyStore(Protocol):
     """Storage of a delegate; each call returns once its data survives a crash."""
 
-    record: Record
+    record: SafetyRecord
 
     @property
     def state(self) -> State:
@@ -44,7 +44,7 @@ class SafetyStore(Protocol):
     def append(self, data: bytes, state: State, proof: bytes) -> None:
         """Store a final block, the state after it, and its quorum of votes."""
 
-    def save(self, record: Record) -> None:
+    def save(self, record: SafetyRecord) -> None:
         """Store the votes and the lock of a height."""
 
     def final(self, height: int) -> tuple[bytes, bytes] | None:
@@ -56,7 +56,7 @@ class MemoryStore:
 
     def __init__(self, genesis: State) -> None:
         self.state = genesis
-        self.record = Record()
+        self.record = SafetyRecord()
         self._blocks: list[tuple[bytes, bytes]] = []
 
     def append(self, data: bytes, state: State, proof: bytes) -> None:
@@ -64,7 +64,7 @@ class MemoryStore:
         self._blocks.append((data, proof))
         self.state = state
 
-    def save(self, record: Record) -> None:
+    def save(self, record: SafetyRecord) -> None:
         """Store the votes and the lock of a height."""
         self.record = record
 

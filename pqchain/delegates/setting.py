@@ -19,7 +19,7 @@ from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import Disturbance
 from pqchain.delegates import certificates
 from pqchain.delegates.keys import DelegateKeys, Keypair, keypairs
-from pqchain.delegates.messages import MAX_VIEWS, Kind
+from pqchain.delegates.messages import BLOCK_KINDS, MAX_VIEWS, VOTE_KINDS, MessageKind
 from pqchain.delegates.pool import WALLETS, Pool, PoolLoad, with_invalid_signature
 from pqchain.errors import UsageError
 
@@ -100,6 +100,8 @@ class Setting:
         self.serial = scenario.network.law == "paper-serial"
         self.hosted = scenario.network.law == "host"
         self.quorum = scenario.quorum
+        self.final_vote = MessageKind.COMMIT if scenario.phases == 2 else MessageKind.VOTE
+        """Kind of the votes that make a block final."""
         self.disturbance = lru_cache(maxsize=16)(self._disturbance)
         name = scenario.algorithm
         self._delegates = inputs.delegates if inputs else None
@@ -118,9 +120,7 @@ class Setting:
         self._modelled_clock = modelled_clock
         field = scenario.cost.signature_bytes
         blocks, votes = scenario.signed_blocks * field, scenario.signed_votes * field
-        self._fields = {
-            Kind.PROPOSAL: blocks, Kind.COPY: blocks, Kind.VOTE: votes, Kind.COMMIT: votes
-        }  # fmt: skip
+        self._fields = dict.fromkeys(BLOCK_KINDS, blocks) | dict.fromkeys(VOTE_KINDS, votes)
         self._order = lru_cache(maxsize=16)(self.builder.order)
 
     @cached_property
@@ -176,16 +176,16 @@ class Setting:
         """Return the length of the certificate after the block of a proposal; 0 without one."""
         return self.builder.parent_certificate_bytes(height)
 
-    def field_bytes(self, kind: Kind) -> int:
+    def field_bytes(self, kind: MessageKind) -> int:
         """Return the length of the signature field of a kind of message."""
         return self._fields.get(kind, 0)
 
     @property
     def longest_bytes(self) -> int:
         """Bytes of the longest valid message: a final block with the votes of all delegates."""
-        votes = certificates.longest_bytes(self.count, field_bytes=self.field_bytes(Kind.VOTE))
+        votes = certificates.longest_bytes(self.count, field_bytes=self._fields[MessageKind.VOTE])
         body = _LENGTH_BYTES + votes + self.scenario.block_bytes
-        return MESSAGE_HEADER_BYTES + body + self.field_bytes(Kind.PROPOSAL)
+        return MESSAGE_HEADER_BYTES + body + self.field_bytes(MessageKind.PROPOSAL)
 
     def proposer(self, height: int, view: int) -> int:
         """Return the rank of a view's proposer."""

@@ -14,15 +14,18 @@ from pqchain.consensus.sharing import SharedLinks
 from pqchain.consensus.view import NEVER, Disturbance, Overlay
 from pqchain.delegates.actions import Sending
 from pqchain.delegates.core import CLASSES
-from pqchain.delegates.messages import Kind, height_of
-from pqchain.delegates.plain_network import AFTER_REQUESTS, Clock, PlainNetwork, Transit
+from pqchain.delegates.messages import MessageKind, height_of
+from pqchain.delegates.plain_network import AFTER_REQUESTS, EventQueue, PlainNetwork, Transit
 
-_ORDER = (Kind.PROPOSAL, Kind.VOTE, Kind.VOTE_QUORUM, Kind.COMMIT, Kind.COMMIT_QUORUM)
+_ORDER = (
+    MessageKind.PROPOSAL, MessageKind.VOTE, MessageKind.VOTE_QUORUM,
+    MessageKind.COMMIT, MessageKind.COMMIT_QUORUM,
+)  # fmt: skip
 """Order of messages of one height that a delegate sends at once."""
 
 
 def network_of(
-    builder: ViewBuilder, clock: Clock, deliver: Callable[[int, int, bytes], None]
+    builder: ViewBuilder, clock: EventQueue, deliver: Callable[[int, int, bytes], None]
 ) -> PlainNetwork:
     """Return the simulated network of a scenario."""
     is_shared = builder.scenario.network.law == "uplink"

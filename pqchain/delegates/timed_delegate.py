@@ -24,12 +24,12 @@ from pqchain.chain.encoding import Reader
 from pqchain.chain.state import BlockRejected
 from pqchain.consensus.network import nanoseconds
 from pqchain.consensus.scenario import Scenario
-from pqchain.consensus.view import COMMIT, NEVER, VOTE
+from pqchain.consensus.view import NEVER
 from pqchain.delegates import certificates, messages
 from pqchain.delegates.actions import ReceivedBlock, Sending, Validated
 from pqchain.delegates.core import CLASSES, Delegate
 from pqchain.delegates.fault_behaviour import HONEST, FaultBehaviour
-from pqchain.delegates.messages import Kind, Message
+from pqchain.delegates.messages import Message, MessageKind
 from pqchain.delegates.safety_store import Lock, SafetyStore
 from pqchain.delegates.setting import Setting
 from pqchain.errors import UsageError
@@ -88,7 +88,6 @@ class TimedDelegate(Delegate):
         self.recovers = recovers(scenario)
         """Whether a delegate that missed messages can catch up."""
         self.target = target
-        self.final_kind = COMMIT if scenario.phases == 2 else VOTE
         timeout = scenario.view_timeout_seconds
         self._timeout_ns = None if timeout is None else nanoseconds(timeout)
         self.max_faulty = (setting.count - 1) // 3
@@ -190,11 +189,11 @@ class TimedDelegate(Delegate):
             self.rejected["malformed"] += 1
             return
         height = messages.height_of(data)
-        if kind is Kind.DECIDED:
+        if kind is MessageKind.DECIDED:
             if height == self.height and not self.is_complete:
                 super().receive(link, data, now)
         elif height < self.height:
-            if kind is Kind.STATUS:
+            if kind is MessageKind.STATUS:
                 self._send_final_block(link, height)
         elif height > self.height:
             self._request_blocks(link, height)
@@ -211,9 +210,9 @@ class TimedDelegate(Delegate):
         """Send the final block of `height` to a peer that is still at that height."""
         if link < 0 or height >= self.blocks:
             return
-        queued = sum(sending.kind is Kind.DECIDED and sending.to == link for sending in self.out)
+        queued = sum(sent.kind is MessageKind.DECIDED and sent.to == link for sent in self.out)
         if queued < _MAX_ANSWERS:
-            self.out.append(Sending(Kind.DECIDED, self.decided(height), link))
+            self.out.append(Sending(MessageKind.DECIDED, self.decided(height), link))
 
     def decided(self, height: int) -> bytes:
         """Return the encoded message with the final block of a height and its quorum."""
@@ -222,7 +221,7 @@ class TimedDelegate(Delegate):
         data, proof = final
         view, votes = int.from_bytes(proof[:2], "big"), proof[2:]
         body = len(votes).to_bytes(4, "big") + votes + data
-        return messages.encode(Message(Kind.DECIDED, self.rank, height, view, body))
+        return messages.encode(Message(MessageKind.DECIDED, self.rank, height, view, body))
 
     def _request_blocks(self, link: int, height: int) -> None:
         """Ask a peer that is ahead for missing blocks, if more than f delegates are ahead.
@@ -235,23 +234,22 @@ class TimedDelegate(Delegate):
         # More than f delegates include an honest one, so faulty ones alone cannot cause requests.
         ahead = [rank for rank, reached in self._ahead.items() if reached > self.height + 1]
         if len(ahead) > self.max_faulty and link in ahead:
-            self.out.append(Sending(Kind.STATUS, self._status(), link))
+            self.out.append(Sending(MessageKind.STATUS, self._status(), link))
 
     def _status(self) -> bytes:
-        return messages.encode(
-            Message(Kind.STATUS, self.rank, self.height, self._requested_view, b"")
-        )
+        message = Message(MessageKind.STATUS, self.rank, self.height, self._requested_view, b"")
+        return messages.encode(message)
 
     def _broadcast_status(self) -> None:
         """Send height, requested view and lock to all other delegates."""
         # Answers may have been lost, so peers that are ahead may be asked again.
         self._ahead.clear()
-        self.out.append(Sending(Kind.STATUS, self._status()))
+        self.out.append(Sending(MessageKind.STATUS, self._status()))
         lock = self.store.record.lock
         if lock is not None and lock.proof:
             body = lock.digest + lock.proof
-            message = Message(Kind.LOCK, self.rank, self.height, lock.view, body)
-            self.out.append(Sending(Kind.LOCK, messages.encode(message)))
+            message = Message(MessageKind.LOCK, self.rank, self.height, lock.view, body)
+            self.out.append(Sending(MessageKind.LOCK, messages.encode(message)))
 
     def _validate(self, link: int, data: bytes) -> Validated:
         kind = messages.kind_of(data)
@@ -260,24 +258,24 @@ class TimedDelegate(Delegate):
         message = messages.decode(data)
         if message.sender >= self.setting.count or link != message.sender:
             return "wrong sender"
-        if kind is Kind.STATUS:
+        if kind is MessageKind.STATUS:
             return message, None
         if message.height != self.height:
             return "wrong height"
         reader = Reader(message.body)
-        if kind is Kind.LOCK:
+        if kind is MessageKind.LOCK:
             digest = reader.take(messages.HASH_BYTES, "a hash")
-            block, voted = None, Kind.VOTE
+            block, voted = None, MessageKind.VOTE
             votes = certificates.decode(reader)
             reader.end("quorum")
-        elif kind is Kind.DECIDED:
+        elif kind is MessageKind.DECIDED:
             quorum = Reader(reader.length_prefixed("a quorum"))
             votes = certificates.decode(quorum)
             quorum.end("quorum")
             block = self._execute(reader.take(reader.remaining, "a block"))
             if block.state is None:
                 return "invalid block"
-            digest, voted = block.digest, Kind.COMMIT if self.phases == 2 else Kind.VOTE
+            digest, voted = block.digest, self.setting.final_vote
         else:
             return "unsolicited"
         is_quorum = certificates.is_quorum(
@@ -291,18 +289,18 @@ class TimedDelegate(Delegate):
             self.rejected["wrong height"] += 1
             return
         kind, view = message.kind, message.view
-        if kind is Kind.DECIDED:
+        if kind is MessageKind.DECIDED:
             assert block is not None
             votes = Reader(message.body).length_prefixed("a quorum")
             self._append(block, view, votes, now)
             return
-        if kind is Kind.LOCK:
+        if kind is MessageKind.LOCK:
             self._unlock(view, message.body[: messages.HASH_BYTES], message.body)
             return
-        if view > self.view + _MAX_VIEWS_AHEAD and kind is not Kind.STATUS:
+        if view > self.view + _MAX_VIEWS_AHEAD and kind is not MessageKind.STATUS:
             self.rejected["far ahead"] += 1
             return
-        if kind is Kind.PROPOSAL:
+        if kind is MessageKind.PROPOSAL:
             assert block is not None
             if message.sender != self.setting.proposer(self.height, view):
                 self.rejected["not the proposer"] += 1

@@ -39,7 +39,7 @@ RESOURCE_NOTES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Engine:
+class SigningEngine:
     """Hardware engine in the model: its arithmetic units and schedule; latencies in cycles."""
 
     name: str
@@ -65,10 +65,10 @@ class Engine:
                 integer(name, getattr(self, field.name), least=1)
 
 
-PIPELINED = Engine(name="pipelined")
+PIPELINED = SigningEngine(name="pipelined")
 """One adder, one multiplier and one divider; adder and multiplier start one operation per cycle."""
 
-SERIAL = Engine(
+SERIAL = SigningEngine(
     name="no overlap, latencies 14 and 9", adder_latency=14, multiplier_latency=9, overlapped=False
 )
 """No overlap, and latencies like those of vendors' floating-point cores (assumed)."""
@@ -159,7 +159,7 @@ def operations(degree: int, attempts: float | None = None) -> pd.DataFrame:
     return pd.DataFrame(rows, index=list(OPERATIONS)).T.fillna(0.0)
 
 
-def engine_cycles(degree: int, engine: Engine) -> dict[str, float]:
+def engine_cycles(degree: int, engine: SigningEngine) -> dict[str, float]:
     """Return the modelled cycles of one signing attempt on an engine, by phase.
 
     Overlapped: a phase takes as long as its busiest unit, plus the time to fill the pipeline once
@@ -233,12 +233,12 @@ def software_cycles(degree: int, partition: str) -> dict[str, float]:
     return parts
 
 
-def split_row(engine: Engine) -> str:
+def split_row(engine: SigningEngine) -> str:
     """Return the label of the row of Table 3 for an engine in the partition "split"."""
     return f"M4 + engine, {engine.name}"
 
 
-def rebuild_table3(engine: Engine = PIPELINED) -> pd.DataFrame:
+def rebuild_table3(engine: SigningEngine = PIPELINED) -> pd.DataFrame:
     """Recompute the times of the paper's Table 3 with the cycle model.
 
     Returns a frame with the columns algorithm, row, kind ("cited", "estimated", "modelled"),
@@ -268,7 +268,7 @@ def rebuild_table3(engine: Engine = PIPELINED) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*columns, "assumptions"])
 
 
-def _assumptions(engine: Engine, partition: str) -> str:
+def _assumptions(engine: SigningEngine, partition: str) -> str:
     text = (
         f"{CLOCK_HZ / 1e6:g} MHz; {engine.adders} adder(s) of {engine.adder_latency}, "
         f"{engine.multipliers} multiplier(s) of {engine.multiplier_latency}, divider of "
@@ -284,7 +284,7 @@ def _assumptions(engine: Engine, partition: str) -> str:
     return text
 
 
-def sweep(base: Engine = PIPELINED) -> pd.DataFrame:
+def sweep(base: SigningEngine = PIPELINED) -> pd.DataFrame:
     """Return the speed-up of the engine alone with more or faster arithmetic units.
 
     Returns a frame with the columns algorithm, change, cycles, seconds and gain (time of `base`

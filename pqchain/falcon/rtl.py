@@ -15,7 +15,7 @@ from pqchain import installation
 from pqchain.errors import DataError
 from pqchain.falcon import model
 
-ENGINE = model.Engine(
+ENGINE = model.SigningEngine(
     name="the engine in RTL",
     adder_latency=8,
     multiplier_latency=8,

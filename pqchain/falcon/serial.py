@@ -175,7 +175,7 @@ class Line:
 _LINE_HINT = "The line lost or changed bytes: sign again, and check the cable"
 
 
-class Board:
+class SerialBoard:
     """Board on a serial line, whose version has been checked."""
 
     __slots__ = ("_failed", "_line", "_timeout_seconds", "cycles")

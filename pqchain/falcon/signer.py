@@ -98,7 +98,7 @@ class FalconSigner:
         self.degree = degree
         self.algorithm = algorithms.get(f"Falcon-{'padded-' if padded else ''}{degree}")
         self._random = random_bytes
-        self._board: overlay.Board | serial.Board | None = None
+        self._board: overlay.Board | serial.SerialBoard | None = None
         self._reference = self._open_reference()
         self._auto = backend == "auto"
         if self._auto:
@@ -137,7 +137,7 @@ class FalconSigner:
         if backend == "kernel":
             return
         if backend == "serial":
-            self._board = _import_serial().Board(device, timeout_seconds=timeout_seconds)
+            self._board = _import_serial().SerialBoard(device, timeout_seconds=timeout_seconds)
             return
         overlay = _import_for_boards("overlay")
         with scratch.folder() as folder:

@@ -2,7 +2,7 @@
 
 The pynq library and the driver run on it unchanged. Host memory and device memory are separate, as
 with caches: the core sees what was flushed, the host what was invalidated, so a driver that omits
-either gets a wrong result here too. `Faults` injects faults. The core is the C++ kernel, which
+either gets a wrong result here too. `BoardFaults` injects faults. The core is the C++ kernel, which
 computes at once, or the netlist of the engine in RTL, cycle by cycle.
 """
 
@@ -36,7 +36,7 @@ _START, _DONE, _IDLE, _READY = 1, 2, 4, 8
 
 
 @dataclass(frozen=True, slots=True)
-class Faults:
+class BoardFaults:
     """Injected faults of a simulated board."""
 
     version: int | None = None
@@ -58,12 +58,10 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         """Return no devices, so that pynq never selects a simulated board by itself."""
         return []
 
-    def __init__(
-        self, faults: Faults = Faults(), *, core: str = "kernel", tag: str = "pqchain-simboard"
-    ) -> None:
+    def __init__(self, faults: BoardFaults = BoardFaults(), *, core: str = "kernel") -> None:
         """Create a board with a core of `CORES`. Raises Unsupported if the netlist is not built."""
         one_of("core", core, CORES)
-        super().__init__(tag)
+        super().__init__("pqchain-simboard")
         self._netlist = Netlist() if core == "rtl" else None
         self.name = "pqchain simulated board"
         self.capabilities = {"REGISTER_RW": True}

@@ -1,3 +1,3 @@
 from .replays import Replay as Replay, contrast as contrast, replay as replay
-from .scenario import Scenario as Scenario, preset as preset
+from .scenario import ReplayScenario as ReplayScenario, preset as preset
 from .sweeps import sweep as sweep

@@ -18,8 +18,8 @@ from pqchain.checks import integer
 from pqchain.errors import DataError, UsageError
 from pqchain.installation import MAX_JSON_BYTES, read_bytes
 from pqchain.reencode import runs
-from pqchain.reencode.runs import Outcome, scenario_row
-from pqchain.reencode.scenario import MAX_REPEATS, SCHEMA_VERSION, STREAMS, Scenario
+from pqchain.reencode.runs import ReplayOutcome, scenario_row
+from pqchain.reencode.scenario import MAX_REPEATS, SCHEMA_VERSION, STREAMS, ReplayScenario
 from pqchain.results import Contract, checksum, scratch
 from pqchain.results.files import write_atomically
 from pqchain.statistics import half_width
@@ -74,7 +74,7 @@ NODE_SECONDS = 5e-3
 """Processor time of one node for one block, besides its bytes: Python, tasks and files."""
 
 
-def estimate_seconds(scenario: Scenario, *, processors: int | None = None) -> float:
+def estimate_seconds(scenario: ReplayScenario, *, processors: int | None = None) -> float:
     """Estimate a run's seconds on an idle machine; on sockets its `processors` share the work."""
     # Approximate: one datagram per `datagram_bytes` of chunks, without acknowledgements.
     datagrams = scenario.transfer_bytes / scenario.datagram_bytes
@@ -89,7 +89,7 @@ def estimate_seconds(scenario: Scenario, *, processors: int | None = None) -> fl
     return 8.0 + work / (processors or os.cpu_count() or 1)
 
 
-def unavailable_reason(scenario: Scenario) -> str:
+def unavailable_reason(scenario: ReplayScenario) -> str:
     """Return the reason why the scenario cannot run here; "" if it can."""
     if scenario.mode == "netns" and (reason := namespaces.unavailable_reason()):
         return reason
@@ -109,7 +109,7 @@ class Replay:
 
 
 def replay(
-    scenario: Scenario,
+    scenario: ReplayScenario,
     *,
     streams: Sequence[str] = (),
     repeats: int = 1,
@@ -192,14 +192,14 @@ def replay(
     return Replay(frame=frame, nodes=NODE.frame(nodes))
 
 
-def _parts(scenario: Scenario) -> list[tuple[int, Scenario]]:
+def _parts(scenario: ReplayScenario) -> list[tuple[int, ReplayScenario]]:
     # Sequential blocks are separate runs on the virtual clock; -1: all blocks together.
     if scenario.mode == "virtual" and scenario.blocks > 1 and scenario.blocks_at_once == 1:
         return [(number, replace(scenario, blocks=1)) for number in range(scenario.blocks)]
     return [(-1, scenario)]
 
 
-def _prepare(scenario: Scenario, block: int, folder: Path) -> Path:
+def _prepare(scenario: ReplayScenario, block: int, folder: Path) -> Path:
     origin = folder / f"{scenario.seed}-{block}"
     if not origin.exists():
         # Only the last origin is kept, which bounds the disk space.
@@ -210,12 +210,12 @@ def _prepare(scenario: Scenario, block: int, folder: Path) -> Path:
 
 
 def _run(
-    scenario: Scenario,
+    scenario: ReplayScenario,
     origin: Path | None,
     progress: Progress,
     log: Path | None,
     scheduler: str | Cluster | None,
-) -> Outcome:
+) -> ReplayOutcome:
     with scratch.folder() as temporary:
         folder = temporary / "nodes"
         if origin is not None:
@@ -231,7 +231,7 @@ def _run(
     return _checked(outcome)
 
 
-def _checked(outcome: Outcome) -> Outcome:
+def _checked(outcome: ReplayOutcome) -> ReplayOutcome:
     if outcome.result.failure is not None:
         raise outcome.result.failure
     # Nodes and transports form reference cycles, and the next run needs their memory.
@@ -250,7 +250,7 @@ def _stored(path: Path) -> dict[str, Any] | None:
     return checksum.loads(text, str(path), "delete it to run it again", version=version)
 
 
-def unsupported(scenario: Scenario, reason: str) -> Replay:
+def unsupported(scenario: ReplayScenario, reason: str) -> Replay:
     """Return the result of a scenario that cannot run here; its verdict is the reason."""
     numbers = {column: 0 for column, kind in RUN.columns.items() if kind == "Int64"}
     texts = {"engine": "", "identity": "", "status": "unsupported", "verdict": reason}

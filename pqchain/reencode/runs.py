@@ -16,7 +16,7 @@ from typing import Any
 from pqchain import typed_json
 from pqchain.errors import DataError
 from pqchain.reencode.protocol.work import PHASES, Record
-from pqchain.reencode.scenario import BYZANTINE_FAULTS, Scenario, from_plain
+from pqchain.reencode.scenario import BYZANTINE_FAULTS, ReplayScenario, from_plain
 from pqchain.reencode.storage import erasure, store
 from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.drivers import cluster, processes, virtual
@@ -24,7 +24,7 @@ from pqchain.wire.drivers.cluster import Cluster
 from pqchain.wire.drivers.job import Job, NodeFailure, NodeResult, Progress, Result
 
 _SHARED_FIELDS = "nodes transport datagram_bytes congestion identity limit_seconds link"
-"""Fields of the same name and meaning in `Scenario` and `Job`."""
+"""Fields of the same name and meaning in `ReplayScenario` and `Job`."""
 
 CPU_BOUND = 0.8
 """Processor utilization above which a run counts as processor-bound."""
@@ -45,10 +45,10 @@ class NodeOutcome(NodeResult):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class ReplayOutcome:
     """Result of one replay."""
 
-    scenario: Scenario
+    scenario: ReplayScenario
     result: Result
     nodes: tuple[NodeOutcome, ...]
     span_seconds: float
@@ -154,7 +154,7 @@ class Outcome:
         return [{"scenario_id": self.scenario.id, **_node_row(node)} for node in self.nodes]
 
 
-def scenario_row(scenario: Scenario) -> dict[str, Any]:
+def scenario_row(scenario: ReplayScenario) -> dict[str, Any]:
     """Return the columns of `replays.RUN` that come from the scenario."""
     names = "experiment mode transport streams seed blocks block_bytes"
     return {"scenario_id": scenario.id, **_columns(scenario, names)}
@@ -180,7 +180,7 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else math.nan
 
 
-def prepare(scenario: Scenario, folder: Path, *, blocks: range | None = None) -> None:
+def prepare(scenario: ReplayScenario, folder: Path, *, blocks: range | None = None) -> None:
     """Store one chunk of every block on each node; `blocks` limits this to those block numbers."""
     _prepare(scenario, {node: folder / str(node) for node in range(scenario.nodes)}, blocks)
 
@@ -192,7 +192,7 @@ def prepare_node(
     _prepare(from_plain(scenario), {index: folder}, None)
 
 
-def _prepare(scenario: Scenario, folders: Mapping[int, Path], blocks: range | None) -> None:
+def _prepare(scenario: ReplayScenario, folders: Mapping[int, Path], blocks: range | None) -> None:
     code = _code(scenario)
     members = tuple(range(scenario.nodes))
     stores = {
@@ -206,7 +206,7 @@ def _prepare(scenario: Scenario, folders: Mapping[int, Path], blocks: range | No
             chunk_store.put(manifest, node, chunks[node])
 
 
-def job(scenario: Scenario, *, log: bool = False) -> Job:
+def job(scenario: ReplayScenario, *, log: bool = False) -> Job:
     """Return a scenario as a job for a driver; if `log` is set, nodes write qlog."""
     failures = []
     if scenario.experiment == "reencode":
@@ -229,13 +229,13 @@ def job(scenario: Scenario, *, log: bool = False) -> Job:
 
 
 def run(
-    scenario: Scenario,
+    scenario: ReplayScenario,
     folder: Path,
     *,
     progress: Progress = lambda count: None,
     log: bool = False,
     scheduler: str | Cluster | None = None,
-) -> Outcome:
+) -> ReplayOutcome:
     """Replay a scenario once, in a folder that `prepare` has filled.
 
     In mode "cluster" the workers of the Dask `scheduler` fill folders of their own, and only qlog
@@ -245,7 +245,7 @@ def run(
     """
     driver_job = job(scenario, log=log)
     if scenario.mode == "virtual":
-        model = virtual.Model(
+        model = virtual.CostModel(
             task_seconds=lambda task: scenario.compute.seconds(task.kind, task.size),
             datagram_seconds=scenario.compute.datagram_seconds,
             jitter_seconds=scenario.jitter_seconds,
@@ -261,7 +261,7 @@ def run(
     return _outcome(scenario, result)
 
 
-def _outcome(scenario: Scenario, result: Result) -> Outcome:
+def _outcome(scenario: ReplayScenario, result: Result) -> ReplayOutcome:
     records = [_synchronised(node) for node in result.nodes]
     pairs = list(zip(result.nodes, records, strict=True))
     living = [record for node, record in pairs if node.state != "dead"]
@@ -281,7 +281,7 @@ def _outcome(scenario: Scenario, result: Result) -> Outcome:
         )
         for node, record in pairs
     )
-    return Outcome(scenario=scenario, result=result, nodes=nodes, span_seconds=last - first)
+    return ReplayOutcome(scenario=scenario, result=result, nodes=nodes, span_seconds=last - first)
 
 
 def _synchronised(node: NodeResult) -> Record:
@@ -302,5 +302,5 @@ def _since(time: float | None, origin: float) -> float:
     return math.nan if time is None else time - origin
 
 
-def _code(scenario: Scenario) -> erasure.ReedSolomon:
+def _code(scenario: ReplayScenario) -> erasure.ReedSolomon:
     return erasure.ReedSolomon(*scenario.before, engine=scenario.engine)

@@ -93,7 +93,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scenario:
+class ReplayScenario:
     """Scenario of one replay; in an "exchange" every node requests chunks from all others."""
 
     experiment: str = checks.field(
@@ -250,25 +250,25 @@ class Scenario:
         return integers.astype("<u8", copy=False).tobytes()[: self.block_bytes]
 
 
-PRESETS: dict[str, Scenario] = {
-    "quick": Scenario(),
-    "paper": Scenario(block_bytes=64_000_000, blocks=10, blocks_at_once=1, sources="all"),
+PRESETS: dict[str, ReplayScenario] = {
+    "quick": ReplayScenario(),
+    "paper": ReplayScenario(block_bytes=64_000_000, blocks=10, blocks_at_once=1, sources="all"),
 }
 """`quick`: one block of 2 MB. `paper`: ten blocks of 64 MB from all sources, as in the paper."""
 
 
-def preset(name: str, **changes: Any) -> Scenario:
+def preset(name: str, **changes: Any) -> ReplayScenario:
     """Return a preset with the given fields replaced. Raises UnknownName and UsageError."""
     if name not in PRESETS:
         raise UnknownName("preset", name, PRESETS)
-    known = {field.name for field in fields(Scenario)}
+    known = {field.name for field in fields(ReplayScenario)}
     for field_name in changes:
         if field_name not in known:
             raise UnknownName("field of a scenario", field_name, known, "pqchain.reencode.scenario")
     return replace(PRESETS[name], **changes)
 
 
-def from_plain(plain: Mapping[str, Any]) -> Scenario:
+def from_plain(plain: Mapping[str, Any]) -> ReplayScenario:
     """Create a scenario from the plain values that `dataclasses.asdict` returns."""
     objects = {
         "before": tuple(plain["before"]),
@@ -277,4 +277,4 @@ def from_plain(plain: Mapping[str, Any]) -> Scenario:
         "compute": Compute(**plain["compute"]),
         "faults": tuple(Fault(**fault) for fault in plain["faults"]),
     }
-    return Scenario(**{**plain, **objects})
+    return ReplayScenario(**{**plain, **objects})

@@ -18,7 +18,7 @@ import pandas as pd
 from pqchain.checks import integer
 from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.reencode import replays
-from pqchain.reencode.scenario import MAX_REPEATS, Link, Scenario
+from pqchain.reencode.scenario import MAX_REPEATS, Link, ReplayScenario
 from pqchain.results import Contract
 from pqchain.wire.transports import registry
 
@@ -48,7 +48,7 @@ sessions, with NewReno. "quic-fresh" and "quic-0-rtt" open new sessions for the 
 or a 0-RTT handshake.
 """
 
-SMALL = Scenario(
+SMALL = ReplayScenario(
     nodes=5, before=(3, 2), after=(2, 2), failed_node=4, block_bytes=300_000, blocks=4,
     sources="all", limit_seconds=900.0, timeout_seconds=5.0, stall_seconds=300.0,
     give_up_seconds=300.0,
@@ -60,7 +60,7 @@ Its timeouts are long, because a node on a slow link with loss is not dead.
 
 
 def sweep(
-    base: Scenario = SMALL,
+    base: ReplayScenario = SMALL,
     *,
     bits_per_second: Sequence[float] = (10e6, 1e9),
     delay_seconds: Sequence[float] = (1e-4, 20e-3),
@@ -111,7 +111,7 @@ def sweep(
     return frame
 
 
-def _row(base: Scenario, way: str, repeats: int) -> dict[str, Any]:
+def _row(base: ReplayScenario, way: str, repeats: int) -> dict[str, Any]:
     """Return a row of `SWEEP` without `over_best`; times are infinite if the run fails."""
     names = "mode transport streams sessions congestion blocks block_bytes datagram_bytes"
     row: dict[str, Any] = dict.fromkeys(SWEEP.columns, math.inf)

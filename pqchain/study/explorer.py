@@ -25,7 +25,7 @@ from pqchain.figures import humanize, title
 from pqchain.render.html import join
 from pqchain.schemes import costs_of
 from pqchain.study import sensitivity, writing
-from pqchain.study.figures import OUTPUTS, QUANTITIES, Model, framed_models, models
+from pqchain.study.figures import OUTPUTS, QUANTITIES, SchemeModel, framed_models, models
 from pqchain.study.inputs import INPUTS, Plan
 from pqchain.study.ranges import InputRange, input_ranges
 from pqchain.study.reading import load
@@ -361,7 +361,7 @@ def _usable(row: Costs) -> bool:
     return row.scheme.kind == "signature" and row.sign_seconds > 0 and row.verify_seconds > 0
 
 
-def _table(by_algorithm: Mapping[str, Model]) -> str:
+def _table(by_algorithm: Mapping[str, SchemeModel]) -> str:
     names = ("transactions_per_block", *OUTPUTS)
     rows = {
         algorithm: {

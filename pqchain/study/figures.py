@@ -16,11 +16,11 @@ from pqchain.results import Contract
 from pqchain.study import chain, queueing
 from pqchain.study.checking import BLS
 from pqchain.study.inputs import Plan
-from pqchain.study.model import MIX, QUANTITIES, Evidence, Model, blocks, figure, models
+from pqchain.study.model import MIX, QUANTITIES, Evidence, SchemeModel, blocks, figure, models
 from pqchain.study.provers import CITED, PROVERS
 
 __all__ = [
-    "MIX", "QUANTITIES", "Model", "blocks", "evaluate", "framed", "framed_models", "models",
+    "MIX", "QUANTITIES", "SchemeModel", "blocks", "evaluate", "framed", "framed_models", "models",
 ]  # fmt: skip
 
 STUDY = Contract.of(
@@ -52,13 +52,13 @@ _basic = partial(figure, unconditional=True, averaged=True)
 
 
 @_basic("costs algorithms baseline migration")
-def public_key_bytes(model: Model) -> Evidence:
+def public_key_bytes(model: SchemeModel) -> Evidence:
     """Length of a public key."""
     return model.size(float(model.row.public_key_bytes))
 
 
 @_basic("costs algorithms baseline migration")
-def signature_bytes(model: Model) -> Evidence:
+def signature_bytes(model: SchemeModel) -> Evidence:
     """Length of a signature, the mean if it varies."""
     value = mean(model.lengths)
     if model.algorithm in LENGTHS:
@@ -68,7 +68,7 @@ def signature_bytes(model: Model) -> Evidence:
 
 
 @_basic("costs algorithms baseline migration signer signing_factor")
-def sign_seconds(model: Model) -> Evidence:
+def sign_seconds(model: SchemeModel) -> Evidence:
     """Time of one signing operation."""
     value, factor = model.checked.sign_seconds, model.plan.signing_factor
     if model.signer:
@@ -79,7 +79,7 @@ def sign_seconds(model: Model) -> Evidence:
 
 
 @_basic("costs algorithms baseline migration")
-def verify_seconds(model: Model) -> Evidence:
+def verify_seconds(model: SchemeModel) -> Evidence:
     """Time of one verification."""
     return Evidence(model.row.verify_seconds, model.cost_kind, model.row.source)
 
@@ -88,14 +88,14 @@ def verify_seconds(model: Model) -> Evidence:
     "public_key_bytes signature_bytes data_bytes key_mode envelope_bytes framing_bytes signatures "
     "witness_rule merkle_depth transaction_aggregation"
 )
-def transaction_bytes(model: Model) -> Evidence:
+def transaction_bytes(model: SchemeModel) -> Evidence:
     """Bytes of a transaction."""
     share = model.proof_bytes / model.count if model.count else 0.0
     return model.exact(model.use.bytes + share)
 
 
 @_basic("transaction_bytes witness_discount block_weight")
-def transaction_weight(model: Model) -> float:
+def transaction_weight(model: SchemeModel) -> float:
     """Weight of a transaction."""
     return model.use.weight if model.plan.block_weight else math.nan
 
@@ -104,7 +104,7 @@ def transaction_weight(model: Model) -> float:
     "transaction_bytes verify_seconds block_gas intrinsic_gas execution_gas calldata_gas floor_gas "
     "verification_gas gas_prices"
 )
-def transaction_gas(model: Model) -> float:
+def transaction_gas(model: SchemeModel) -> float:
     """Gas, or compute units, of a transaction."""
     return model.use.gas if model.plan.block_gas else math.nan
 
@@ -112,33 +112,33 @@ def transaction_gas(model: Model) -> float:
 @_basic(
     "signature_bytes votes_per_block vote_bytes vote_signature_bytes certificates nodes delegates"
 )
-def plain_vote_bytes_per_block(model: Model) -> float:
+def plain_vote_bytes_per_block(model: SchemeModel) -> float:
     """Bytes of the votes of a block if each has its own signature."""
     return chain.plain_vote_bytes(model.plan, model.row.signature_bytes) or math.nan
 
 
 @_basic("plain_vote_bytes_per_block vote_aggregation vote_aggregates")
-def vote_bytes_per_block(model: Model) -> float | Evidence:
+def vote_bytes_per_block(model: SchemeModel) -> float | Evidence:
     """Bytes of the votes of a block, aggregated if the chain aggregates votes."""
     value = chain.vote_bytes(model.plan, model.row.signature_bytes) or math.nan
     return _of_prover(model, value) or value
 
 
 @_basic("vote_bytes_per_block consensus_bytes")
-def consensus_bytes_per_block(model: Model) -> float:
+def consensus_bytes_per_block(model: SchemeModel) -> float:
     """Bytes of a block besides its transactions, votes included."""
     fixed = model.plan.consensus_bytes
     return fixed + chain.vote_bytes(model.plan, model.row.signature_bytes) if fixed else math.nan
 
 
 @_basic("verify_seconds plain_vote_bytes_per_block vote_aggregation")
-def plain_vote_verify_seconds(model: Model) -> float:
+def plain_vote_verify_seconds(model: SchemeModel) -> float:
     """Time to verify the votes of a block on one core if the scheme signs each."""
     return chain.plain_vote_verify_seconds(model.plan, model.row)
 
 
 @_basic("plain_vote_verify_seconds vote_aggregates")
-def vote_verify_seconds(model: Model) -> float | Evidence:
+def vote_verify_seconds(model: SchemeModel) -> float | Evidence:
     """Time to verify the votes of a block on one core, aggregated if the chain aggregates."""
     value = chain.vote_verify_seconds(model.plan, model.row, model.costs)
     if evidence := _of_prover(model, value):
@@ -155,19 +155,19 @@ def vote_verify_seconds(model: Model) -> float | Evidence:
     "block_sigops "
     "vote_bytes_per_block votes_in_block voting_gas upload_copies rate_bits_per_second"
 )
-def transactions_per_block(model: Model) -> float | Evidence:
+def transactions_per_block(model: SchemeModel) -> float | Evidence:
     """Transactions in a full block."""
     return model.exact(model.count) if model.count else 0.0
 
 
 @figure("transactions_per_block", unit="B", averaged=True)
-def full_block_bytes(model: Model) -> float:
+def full_block_bytes(model: SchemeModel) -> float:
     """Bytes of the transactions in a full block."""
     return model.count * model.use.bytes + model.proof_bytes
 
 
 @figure("transactions_per_block verify_seconds", averaged=True)
-def block_verify_seconds(model: Model) -> float:
+def block_verify_seconds(model: SchemeModel) -> float:
     """Time to verify the signatures of a full block on one core."""
     return model.count * model.plan.signatures * model.checked.verify_seconds + model.proof_seconds
 
@@ -176,7 +176,7 @@ def block_verify_seconds(model: Model) -> float:
     "transactions_per_block sign_seconds verify_seconds vote_verify_seconds " + _CONSENSUS,
     averaged=True,
 )
-def final_seconds(model: Model) -> Evidence:
+def final_seconds(model: SchemeModel) -> Evidence:
     """Time from the proposal of a full block to finality at the last delegate."""
     source = f"pqchain.consensus, {model.plan.law}, over {model.row.source}"
     return Evidence(model.final(model.count * model.plan.signatures), Kind.MODELLED, source)
@@ -188,14 +188,14 @@ def final_seconds(model: Model) -> Evidence:
     "block_bytes vote_verify_seconds vote_bytes_per_block votes_in_block " + _CONSENSUS,
     averaged=True,
 )
-def single_transaction_final_seconds(model: Model) -> float:
+def single_transaction_final_seconds(model: SchemeModel) -> float:
     """Time from the proposal of a block of one transaction to finality at the last delegate."""
     return model.final(1)
 
 
 @figure("transactions_per_block final_seconds block_seconds final_blocks", unconditional=True)
-def binding_limit(model: Model) -> float:
-    """Binding limit. It has a name, `Model.limit`, instead of a number, so the value is NaN."""
+def binding_limit(model: SchemeModel) -> float:
+    """Binding limit. It has a name, `SchemeModel.limit`, not a number, so the value is NaN."""
     return math.nan
 
 
@@ -203,7 +203,7 @@ def binding_limit(model: Model) -> float:
     "final_seconds block_seconds final_blocks votes_per_block vote_aggregation vote_aggregates "
     "most_votes"
 )
-def rule_seconds(model: Model) -> float:
+def rule_seconds(model: SchemeModel) -> float:
     """Time to finality under the chain's own finality rule."""
     plan, late = model.plan, 0.0
     if plan.most_votes:
@@ -213,44 +213,44 @@ def rule_seconds(model: Model) -> float:
 
 
 @figure("final_seconds vote_deadline_seconds")
-def vote_deadline_ratio(model: Model) -> float:
+def vote_deadline_ratio(model: SchemeModel) -> float:
     """Time to distribute a full block and vote on it, divided by the deadline of votes."""
     deadline = model.plan.vote_deadline_seconds
     return model["final_seconds"] / deadline if deadline else math.nan
 
 
 @figure("transactions_per_block final_seconds block_seconds final_blocks", unconditional=True)
-def capacity_per_second(model: Model) -> float:
+def capacity_per_second(model: SchemeModel) -> float:
     """Capacity: the maximum throughput."""
     return model.blocks.capacity_per_second if model["transactions_per_block"] else 0.0
 
 
 @figure("capacity_per_second sustained_share", unconditional=True)
-def sustained_per_second(model: Model) -> float:
+def sustained_per_second(model: SchemeModel) -> float:
     """Throughput at the share of full blocks that is sustained in the long run."""
     return model.plan.sustained_share * model["capacity_per_second"]
 
 
 @figure("capacity_per_second transactions_per_second", unconditional=True)
-def throughput_per_second(model: Model) -> float:
+def throughput_per_second(model: SchemeModel) -> float:
     """Throughput at the target load."""
     return min(model.plan.transactions_per_second, model["capacity_per_second"])
 
 
 @figure("throughput_per_second", unit="", unconditional=True)
-def carried_share(model: Model) -> float:
+def carried_share(model: SchemeModel) -> float:
     """Share of the target load that the chain processes; below 1 the queue grows forever."""
     return model["throughput_per_second"] / model.plan.transactions_per_second
 
 
 @figure("throughput_per_second capacity_per_second")
-def block_fill(model: Model) -> float:
+def block_fill(model: SchemeModel) -> float:
     """Share of the capacity of a block that is used at the target load."""
     return model["throughput_per_second"] / model["capacity_per_second"]
 
 
 @figure("throughput_per_second capacity_per_second single_transaction_final_seconds")
-def latency_seconds(model: Model) -> float:
+def latency_seconds(model: SchemeModel) -> float:
     """Mean latency of a transaction at the target load, with its wait in the queue."""
     # At and above the capacity the queue grows without end, and no mean exists.
     seconds = queueing.latency_seconds(model.blocks, model.plan.transactions_per_second)
@@ -258,7 +258,7 @@ def latency_seconds(model: Model) -> float:
 
 
 @figure("final_seconds block_seconds final_blocks")
-def full_latency_seconds(model: Model) -> float:
+def full_latency_seconds(model: SchemeModel) -> float:
     """Mean latency of a transaction that the next block includes, if blocks are full."""
     return _full_cycle(model) / 2 + model["final_seconds"]
 
@@ -267,7 +267,7 @@ def full_latency_seconds(model: Model) -> float:
     "throughput_per_second transaction_bytes single_transaction_final_seconds vote_bytes_per_block "
     "votes_in_block"
 )
-def received_bits_per_second(model: Model) -> float:
+def received_bits_per_second(model: SchemeModel) -> float:
     """Bandwidth that a node receives: each transaction arrives alone and in its block."""
     # Each transaction arrives twice: when it is sent, and in its block.
     transactions = 2 * model["throughput_per_second"] * model["transaction_bytes"]
@@ -277,14 +277,14 @@ def received_bits_per_second(model: Model) -> float:
 
 
 @figure("throughput_per_second block_verify_seconds")
-def verification_cores(model: Model) -> float:
+def verification_cores(model: SchemeModel) -> float:
     """Cores of a node that are busy with verification."""
     blocks_per_second = model["throughput_per_second"] / model["transactions_per_block"]
     return blocks_per_second * model["block_verify_seconds"]
 
 
 @figure("throughput_per_second sign_seconds")
-def signing_cores(model: Model) -> float:
+def signing_cores(model: SchemeModel) -> float:
     """Cores or accelerators of all wallets busy with signing."""
     return model["throughput_per_second"] * model.plan.signatures * model["sign_seconds"]
 
@@ -293,7 +293,7 @@ def signing_cores(model: Model) -> float:
     "throughput_per_second transaction_bytes single_transaction_final_seconds vote_bytes_per_block "
     "votes_in_block"
 )
-def growth_bytes_per_year(model: Model) -> float:
+def growth_bytes_per_year(model: SchemeModel) -> float:
     """Growth of the storage of a full node in a year."""
     # Headers follow the block interval at the carried load, also where blocks are nearly empty.
     headers = encoding.header_bytes() / _cycle(model)
@@ -306,33 +306,33 @@ def growth_bytes_per_year(model: Model) -> float:
 
 
 @figure("growth_bytes_per_year data_chunks")
-def coded_growth_bytes_per_year(model: Model) -> float:
+def coded_growth_bytes_per_year(model: SchemeModel) -> float:
     """Growth of the storage of a node in a year if it stores one chunk of each block."""
     return model["growth_bytes_per_year"] / model.plan.data_chunks
 
 
 @figure("data_chunks parity_chunks")
-def coded_factor(model: Model) -> float:
+def coded_factor(model: SchemeModel) -> float:
     """Storage of all chunks of a block, relative to one copy."""
     plan = model.plan
     return (plan.data_chunks + plan.parity_chunks) / plan.data_chunks
 
 
 @figure("growth_bytes_per_year retained_days")
-def repair_bytes(model: Model) -> float:
+def repair_bytes(model: SchemeModel) -> float:
     """Traffic to rebuild the chunks of a failed node."""
     return model["growth_bytes_per_year"] * model.plan.retained_days * DAY_SECONDS / YEAR_SECONDS
 
 
 @figure("repair_bytes repair_bits_per_second decode_bytes_per_second")
-def repair_seconds(model: Model) -> float:
+def repair_seconds(model: SchemeModel) -> float:
     """Time to gather and decode the chunks of a failed node."""
     plan, repaired = model.plan, model["repair_bytes"]
     return 8 * repaired / plan.repair_bits_per_second + repaired / plan.decode_bytes_per_second
 
 
 @figure("transaction_bytes")
-def transaction_bytes_ratio(model: Model) -> float | Evidence:
+def transaction_bytes_ratio(model: SchemeModel) -> float | Evidence:
     """Bytes of a transaction, relative to the baseline."""
     if model.baseline is None:
         return math.nan
@@ -340,14 +340,14 @@ def transaction_bytes_ratio(model: Model) -> float | Evidence:
 
 
 @figure("capacity_per_second")
-def capacity_ratio(model: Model) -> float:
+def capacity_ratio(model: SchemeModel) -> float:
     """Capacity, relative to the baseline."""
     baseline = model.baseline["capacity_per_second"] if model.baseline else 0.0
     return model["capacity_per_second"] / baseline if baseline else math.nan
 
 
 @figure("verify_seconds")
-def verification_ratio(model: Model) -> float:
+def verification_ratio(model: SchemeModel) -> float:
     """Time of a verification, relative to the baseline."""
     if model.baseline is None:
         return math.nan
@@ -355,7 +355,7 @@ def verification_ratio(model: Model) -> float:
 
 
 @figure("capacity_per_second accounts moves_register state_gas separate_state_gas")
-def migration_seconds(model: Model) -> float:
+def migration_seconds(model: SchemeModel) -> float:
     """Time to register new keys for all accounts if full blocks contain nothing else."""
     plan, baseline = model.plan, model.baseline
     if baseline is None or not plan.accounts or not baseline["capacity_per_second"]:
@@ -363,7 +363,7 @@ def migration_seconds(model: Model) -> float:
     return plan.accounts / model.registrations * _full_cycle(baseline)
 
 
-def _of_prover(model: Model, value: float) -> Evidence | None:
+def _of_prover(model: SchemeModel, value: float) -> Evidence | None:
     """Return a figure of the votes with the evidence of their prover; None without a prover."""
     prover = PROVERS.get(model.plan.vote_aggregation)
     if prover is None:
@@ -373,11 +373,11 @@ def _of_prover(model: Model, value: float) -> Evidence | None:
     return Evidence(value, Kind.MODELLED, f"arithmetic over proofs that were {prover.evidence}")
 
 
-def _cycle(model: Model) -> float:
+def _cycle(model: SchemeModel) -> float:
     return model.blocks.cycle_seconds(model["throughput_per_second"])
 
 
-def _full_cycle(model: Model) -> float:
+def _full_cycle(model: SchemeModel) -> float:
     return model["transactions_per_block"] / model["capacity_per_second"]
 
 
@@ -392,7 +392,7 @@ def evaluate(plan: Plan, costs: CostTable, *, seed: int = 0) -> pd.DataFrame:
     return framed_models(plan, models(plan, costs, seed=seed))
 
 
-def framed_models(plan: Plan, by_algorithm: Mapping[str, Model]) -> pd.DataFrame:
+def framed_models(plan: Plan, by_algorithm: Mapping[str, SchemeModel]) -> pd.DataFrame:
     """Return the figures of models as a frame with the columns of `evaluate`."""
     figures = {name: model.figures() for name, model in by_algorithm.items()}
     return framed(plan, figures, {name: model.limit for name, model in by_algorithm.items()})

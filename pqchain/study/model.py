@@ -44,7 +44,7 @@ class Quantity:
     about: str
     needs: frozenset[str]
     """The inputs of a plan that the figure depends on."""
-    compute: Callable[[Model], float | Evidence]
+    compute: Callable[[SchemeModel], float | Evidence]
     is_unconditional: bool
     """Whether the figure exists for a scheme of which no transaction fits in a block."""
     is_averaged: bool
@@ -54,7 +54,7 @@ class Quantity:
 QUANTITIES: dict[str, Quantity] = {}
 """Every figure by name, in the order of the page."""
 
-_Function = Callable[["Model"], "float | Evidence"]
+_Function = Callable[["SchemeModel"], "float | Evidence"]
 
 
 def figure(
@@ -77,11 +77,11 @@ def figure(
     return declare
 
 
-class Model:
+class SchemeModel:
     """The model of one scheme on a chain, for one draw of the network."""
 
     def __init__(
-        self, plan: Plan, costs: CostTable, algorithm: str, seed: int, baseline: Model | None
+        self, plan: Plan, costs: CostTable, algorithm: str, seed: int, baseline: SchemeModel | None
     ) -> None:
         self.plan, self.costs, self.algorithm, self.seed = plan, costs, algorithm, seed
         self.row = costs[algorithm]
@@ -306,7 +306,7 @@ class Model:
         return blocks(self.plan, self)
 
 
-def blocks(plan: Plan, values: Mapping[str, float] | Model) -> queueing.Blocks:
+def blocks(plan: Plan, values: Mapping[str, float] | SchemeModel) -> queueing.Blocks:
     """Return blocks with these figures for the queueing model."""
     return queueing.Blocks(
         transactions=values["transactions_per_block"],
@@ -317,7 +317,7 @@ def blocks(plan: Plan, values: Mapping[str, float] | Model) -> queueing.Blocks:
     )
 
 
-class MixedModel(Model):
+class MixedModel(SchemeModel):
     """The model of a chain on which several schemes are in use.
 
     Bytes and times of a transaction are means by share. A full block holds each scheme's share of
@@ -325,7 +325,7 @@ class MixedModel(Model):
     linear in the verifications, as in all network models here apart from which delegate is last.
     """
 
-    def __init__(self, plan: Plan, costs: CostTable, parts: Mapping[str, Model]) -> None:
+    def __init__(self, plan: Plan, costs: CostTable, parts: Mapping[str, SchemeModel]) -> None:
         # No call of the base class: a mix has no costs of its own.
         self.plan, self.costs, self.algorithm = plan, costs, MIX
         self.baseline = parts.get(plan.baseline)
@@ -383,12 +383,12 @@ class MixedModel(Model):
         return Figure.point(value, QUANTITIES[name].unit, Kind.MODELLED, source)
 
 
-def models(plan: Plan, costs: CostTable, *, seed: int = 0) -> dict[str, Model]:
+def models(plan: Plan, costs: CostTable, *, seed: int = 0) -> dict[str, SchemeModel]:
     """Return the model of each scheme, and of a mix of them, for a seed. Raises MissingCosts."""
-    by_algorithm: dict[str, Model] = {}
+    by_algorithm: dict[str, SchemeModel] = {}
     # The baseline is first in `names`, because the others refer to its model.
     for name in plan.names:
-        by_algorithm[name] = Model(plan, costs, name, seed, by_algorithm.get(plan.baseline))
+        by_algorithm[name] = SchemeModel(plan, costs, name, seed, by_algorithm.get(plan.baseline))
     if plan.migration:
         by_algorithm[MIX] = MixedModel(plan, costs, by_algorithm)
     return by_algorithm

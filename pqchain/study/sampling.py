@@ -47,12 +47,12 @@ _TIMES, _AGGREGATE_TIMES = (
     for costs in (Costs, AggregateCosts)
 )
 
-# The name of aggregates in `Times.spread`.
+# The name of aggregates in `CostSamples.spread`.
 _AGGREGATES = "aggregates"
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
+class CostSamples:
     """Costs of the schemes of a plan from several measurement passes.
 
     A pass measures every scheme once; a draw uses one pass for all schemes, so that a slow phase of
@@ -127,7 +127,7 @@ class Times:
         return [f"times vary between passes: {listed}"] if listed else []
 
 
-def known(plan: Plan, measurements: pd.DataFrame | None = None) -> Times | None:
+def known(plan: Plan, measurements: pd.DataFrame | None = None) -> CostSamples | None:
     """Return a plan's times, published or from `measurements`; None if it must be measured.
 
     Raises UsageError if measurements are given that the plan does not use, and MissingCosts.
@@ -135,17 +135,17 @@ def known(plan: Plan, measurements: pd.DataFrame | None = None) -> Times | None:
     if plan.costs != "measured":
         if measurements is not None:
             raise UsageError(f'costs must be "measured" to use measurements; got {plan.costs!r}')
-        return Times((_of(plan, papers.costs(plan.costs.removeprefix("paper:"))),))
+        return CostSamples((_of(plan, papers.costs(plan.costs.removeprefix("paper:"))),))
     if measurements is None:
         return None
     table = _of(plan, costing.from_frame(measurements))
     spread = tuple(variation.spread(table, measurements))
-    return Times((table,), spread, variation.drift(table, [measurements]))
+    return CostSamples((table,), spread, variation.drift(table, [measurements]))
 
 
 def measured(
     plan: Plan, *, passes: int = PASSES, preset: PresetName | None = None, progress: bool = False
-) -> Times:
+) -> CostSamples:
     """Measure the schemes of a plan in several passes, each with one timing round."""
     chosen = preset or presets.preset()
     tables, measurements = [], []
@@ -176,7 +176,7 @@ def measured(
         for algorithm, name, deviation in variation.spread(table, joined):
             spreads.setdefault((algorithm, name), []).append(deviation)
     spread = ((*key, float(np.median(several))) for key, several in spreads.items())
-    return Times(tuple(tables), tuple(spread), variation.drift(tables[0], measurements))
+    return CostSamples(tuple(tables), tuple(spread), variation.drift(tables[0], measurements))
 
 
 def _with_aggregates(table: CostTable) -> tuple[CostTable, float]:
@@ -326,7 +326,7 @@ def times_of(
     *,
     preset: PresetName | None = None,
     progress: bool = False,
-) -> tuple[Times, tuple[str, ...]]:
+) -> tuple[CostSamples, tuple[str, ...]]:
     """Return a plan's times, known or measured now, with warnings about the measurement.
 
     Raises as `run` does.
@@ -353,7 +353,7 @@ def times_of(
 
 def sample(
     plan: Plan,
-    times: Times,
+    times: CostSamples,
     *,
     draws: int = DRAWS,
     warnings: tuple[str, ...] = (),

@@ -14,7 +14,7 @@ from pqchain import results
 from pqchain.costs import CostTable
 from pqchain.errors import UnknownName, UsageError
 from pqchain.results import Contract
-from pqchain.study.figures import OUTPUTS, QUANTITIES, Model, models
+from pqchain.study.figures import OUTPUTS, QUANTITIES, SchemeModel, models
 from pqchain.study.inputs import INPUTS, Plan
 
 TORNADO = Contract.of(
@@ -128,10 +128,10 @@ def ranked(variations: Variations, output: str) -> pd.DataFrame:
 class Variations:
     """Models of a scheme: with the plan unchanged, and with each input halved and doubled."""
 
-    base: Model
+    base: SchemeModel
     inputs: dict[str, float]
     """Unchanged inputs."""
-    ends: dict[str, list[Model | None]]
+    ends: dict[str, list[SchemeModel | None]]
     """By input; None where the plan would be impossible."""
 
 
@@ -185,7 +185,7 @@ def plane(
     )
 
 
-def _models(plan: Plan, costs: CostTable, *changes: tuple[str, float]) -> dict[str, Model]:
+def _models(plan: Plan, costs: CostTable, *changes: tuple[str, float]) -> dict[str, SchemeModel]:
     try:
         for name, factor in changes:
             plan, costs = varied(plan, costs, name, factor)

@@ -26,7 +26,7 @@ _FORMATS: dict[str, Callable[[Any], str]] = {"humanize": humanize, "shortened": 
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ReportFinding:
     """A sentence of the report about a result."""
 
     text: str
@@ -123,7 +123,7 @@ def figures(
 
 def findings(
     chapter: Chapter, key: str, facts: Mapping[str, Any], names: Collection[str]
-) -> Iterator[Finding]:
+) -> Iterator[ReportFinding]:
     """Yield the findings whose facts this run computed; `names` are all facts a run can compute.
 
     Raises DataError for a fact that is not among the names, whether or not it was computed.
@@ -140,7 +140,7 @@ def findings(
             )
         # Not every run has every fact: quick presets leave experiments out.
         if fields <= set(facts):
-            yield Finding(entry["text"].format(**facts), f"{key}-{slug(entry['part'])}")
+            yield ReportFinding(entry["text"].format(**facts), f"{key}-{slug(entry['part'])}")
 
 
 def slug(title: str) -> str:

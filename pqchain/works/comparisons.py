@@ -33,7 +33,7 @@ from operator import add, and_
 from pqchain import algorithms
 from pqchain.errors import DataError
 from pqchain.figures import Kind
-from pqchain.works.readers import FACTS, Number, Numbers, Reader, Undecided, described, step
+from pqchain.works.readers import FACTS, Number, NumberReader, Numbers, Undecided, described, step
 from pqchain.works.statements import Check
 from pqchain.works.verdicts import (
     FAILS,
@@ -63,7 +63,7 @@ _OF_THE_PRINT = {"at_most", "quotient", "sum", "value", "open"}
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ComparisonResult:
     """The result of a comparison."""
 
     outcome: str
@@ -78,7 +78,7 @@ class Result:
         return self.standing.word(self.outcome)
 
 
-def decide(checks: Iterable[Check], reader: Reader, implementation: str = "") -> Verdict:
+def decide(checks: Iterable[Check], reader: NumberReader, implementation: str = "") -> Verdict:
     """Judge a statement's checks with the numbers of one reader; one failed part decides."""
     results = [result for check in checks for result in _results(check, reader, implementation)]
     first = min((result.word for result in results), key=decisive)
@@ -94,7 +94,7 @@ def decide(checks: Iterable[Check], reader: Reader, implementation: str = "") ->
     return Verdict(deciding[0].outcome, evidence, reader.source, standing)
 
 
-def deciding(checks: list[Check], readers: Iterable[Reader]) -> list[Reader]:
+def deciding(checks: list[Check], readers: Iterable[NumberReader]) -> list[NumberReader]:
     """Return the readers, except that of the printed numbers, that can decide a statement.
 
     A model has precedence over measurements, and each model decides alone; measured numbers may
@@ -122,17 +122,17 @@ def deciding(checks: list[Check], readers: Iterable[Reader]) -> list[Reader]:
     return models or [_first_of(measured)]
 
 
-def _first_of(readers: list[Reader]) -> Reader:
+def _first_of(readers: list[NumberReader]) -> NumberReader:
     def read(name: str, quantity: str, implementation: str) -> Number:
         # A check may combine quantities of several readers; the first that has one supplies it.
         chosen = next(reader for reader in readers if reader.reads(quantity))
         return chosen.number(name, quantity, implementation)
 
     noise = next((reader.noise for reader in readers if reader.noise), "")
-    return Reader(readers[0].source, read, noise=noise)
+    return NumberReader(readers[0].source, read, noise=noise)
 
 
-def _results(check: Check, reader: Reader, implementation: str) -> Iterator[Result]:
+def _results(check: Check, reader: NumberReader, implementation: str) -> Iterator[ComparisonResult]:
     """Yield the result of each part of a check per step n; it is OPEN if a number is missing."""
     kind = check.get("kind")
     if kind not in KINDS:
@@ -145,7 +145,7 @@ def _results(check: Check, reader: Reader, implementation: str) -> Iterator[Resu
     if "n" in check and reader.steps is not None:
         check = check | {"n": [n for n in check["n"] if n in reader.steps]}
     if check.get("n") == [] or (kind == "falling" and len(check["n"]) < 2):
-        yield Result(OPEN, "too few sizes were run")
+        yield ComparisonResult(OPEN, "too few sizes were run")
         return
     steps = map(step, check["n"]) if "n" in check and kind != "falling" else [""]
     for suffix in steps:
@@ -153,7 +153,7 @@ def _results(check: Check, reader: Reader, implementation: str) -> Iterator[Resu
             try:
                 yield compare(part, Numbers(reader, implementation, suffix))
             except Undecided as reason:
-                yield Result(OPEN, str(reason))
+                yield ComparisonResult(OPEN, str(reason))
 
 
 def _parts(check: Check) -> Iterator[Check]:
@@ -193,7 +193,7 @@ def _listed(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
 
 
-def _less(check: Check, of: Numbers) -> Result:
+def _less(check: Check, of: Numbers) -> ComparisonResult:
     """Check that one number is below another; the result is OPEN if they are too close.
 
     They are ranked if they differ by more than their noise, or by APART and more than their error:
@@ -214,18 +214,18 @@ def _less(check: Check, of: Numbers) -> Result:
     is_apart = high >= APART * low and high - low > a.error + b.error
     if not (is_apart or high - low > a.noise + b.noise):
         text = f"{first} {a} and {second} {b} are too close to rank"
-        return Result(OPEN, text, standing=standing)
+        return ComparisonResult(OPEN, text, standing=standing)
     if a.value > b.value:
-        return Result(FAILS, f"{first} {a} is not below {second} {b}", standing=standing)
+        return ComparisonResult(FAILS, f"{first} {a} is not below {second} {b}", standing=standing)
     by = check.get("by", 1)
     margin = high / low / by if low else math.inf
     text = f"{first} {a} < {second} {b}"
     if by > 1:
         text += f", {margin * by:.3g} times; 'by far' is read as {by} times or more, our choice"
-    return Result(HOLDS if margin >= 1 else FAILS, text, margin, standing)
+    return ComparisonResult(HOLDS if margin >= 1 else FAILS, text, margin, standing)
 
 
-def _ratio(check: Check, of: Numbers) -> Result:
+def _ratio(check: Check, of: Numbers) -> ComparisonResult:
     ratio, text = _divided(check, of)
     text += ", stated "
     if "about" not in check:
@@ -236,12 +236,12 @@ def _ratio(check: Check, of: Numbers) -> Result:
     if of.reader.source in (Kind.PUBLISHED, Kind.REGISTRY):
         unit = float(Decimal(1).scaleb(int(Decimal(str(about)).as_tuple().exponent)))
         agrees = abs(ratio.value - about) <= unit + ratio.error
-        return Result(HOLDS if agrees else FAILS, text, standing=ratio.standing)
+        return ComparisonResult(HOLDS if agrees else FAILS, text, standing=ratio.standing)
     text += f", read as within a factor of {ABOUT:g}, our choice"
     return _bounded(ratio, about / ABOUT, about * ABOUT, text)
 
 
-def _similar(check: Check, of: Numbers) -> Result:
+def _similar(check: Check, of: Numbers) -> ComparisonResult:
     ratio, text = _divided(check, of)
     text += f"; 'similar' is read as within a factor of {SIMILAR:g}, our choice"
     return _bounded(ratio, 1 / SIMILAR, SIMILAR, text)
@@ -256,39 +256,39 @@ def _divided(check: Check, of: Numbers) -> tuple[Number, str]:
     return ratio, f"{names} is {ratio.value:.4g}"
 
 
-def _bounded(ratio: Number, low: float, high: float, text: str) -> Result:
+def _bounded(ratio: Number, low: float, high: float, text: str) -> ComparisonResult:
     # A ratio within its error of a bound could fall on either side in the next run.
     if any(abs(ratio.value - bound) < ratio.error for bound in (low, high)):
-        return Result(OPEN, f"{text}: too close to the bound", standing=ratio.standing)
+        return ComparisonResult(OPEN, f"{text}: too close to the bound", standing=ratio.standing)
     outcome = HOLDS if low <= ratio.value <= high else FAILS
-    return Result(outcome, text, standing=ratio.standing)
+    return ComparisonResult(outcome, text, standing=ratio.standing)
 
 
-def _value(check: Check, of: Numbers) -> Result:
+def _value(check: Check, of: Numbers) -> ComparisonResult:
     number, stated = of(check["of"]), check["is"]
     outcome = HOLDS if number.value == stated else FAILS
     text = f"{of.label(check['of'])} {number}, stated {stated}"
-    return Result(outcome, text, standing=number.standing)
+    return ComparisonResult(outcome, text, standing=number.standing)
 
 
-def _at_most(check: Check, of: Numbers) -> Result:
+def _at_most(check: Check, of: Numbers) -> ComparisonResult:
     number, limit = of(check["of"]), check["limit"]
     text = f"{of.label(check['of'])} {number}, limit {Number(limit, unit=number.unit)}"
     text += ", a limit of our choice" * bool(check.get("ours"))
     if number.value <= limit:
-        return Result(HOLDS, text, limit / number.value, number.standing)
-    return Result(FAILS, text, standing=number.standing)
+        return ComparisonResult(HOLDS, text, limit / number.value, number.standing)
+    return ComparisonResult(FAILS, text, standing=number.standing)
 
 
-def _recomputed(value: float, slack: float, printed: Number, text: str) -> Result:
+def _recomputed(value: float, slack: float, printed: Number, text: str) -> ComparisonResult:
     """Compare a recomputed number with the printed one; `slack` is its parts' rounding error."""
     # 1e-9: decimal roundings are not exact in binary.
     allowed = (slack + printed.noise) * (1 + 1e-9)
     outcome = HOLDS if abs(value - printed.value) <= allowed else FAILS
-    return Result(outcome, text, standing=printed.standing)
+    return ComparisonResult(outcome, text, standing=printed.standing)
 
 
-def _quotient(check: Check, of: Numbers) -> Result:
+def _quotient(check: Check, of: Numbers) -> ComparisonResult:
     quotient, printed = of(check["of"]) / of(check["to"]), of(check["printed"])
     times = check.get("times", 1)
     value = quotient.value * times
@@ -297,18 +297,18 @@ def _quotient(check: Check, of: Numbers) -> Result:
     return _recomputed(value, quotient.noise * times, printed, text)
 
 
-def _sum(check: Check, of: Numbers) -> Result:
+def _sum(check: Check, of: Numbers) -> ComparisonResult:
     parts, total = reduce(add, map(of, check["cells"])), of(check["total"])
     text = f"{of.label(check['total'])} {total.value:g}, the parts give {parts.value:.6g}"
     return _recomputed(parts.value, parts.noise, total, text)
 
 
-def _open(check: Check, of: Numbers) -> Result:
-    return Result(OPEN, str(check["reason"]))
+def _open(check: Check, of: Numbers) -> ComparisonResult:
+    return ComparisonResult(OPEN, str(check["reason"]))
 
 
 # The function and the fields of each kind of check.
-KINDS: dict[str, tuple[Callable[[Check, Numbers], Result], str]] = {
+KINDS: dict[str, tuple[Callable[[Check, Numbers], ComparisonResult], str]] = {
     "less": (_less, "smaller larger quantity larger_quantity by one_level n"),
     "falling": (_less, "names quantity n"),
     "ratio": (_ratio, "of to about at_least n"),

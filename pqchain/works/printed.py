@@ -24,7 +24,7 @@ from pqchain.results import Contract
 from pqchain.works import papers, readers
 from pqchain.works.paper import Paper
 from pqchain.works.papers import operation_of
-from pqchain.works.readers import SIZES, Number, Numbers, Reader, Undecided, rounded
+from pqchain.works.readers import SIZES, Number, NumberReader, Numbers, Undecided, rounded
 
 PRINTED = Contract.of(
     "printed",
@@ -113,7 +113,7 @@ class Rule:
         )
         return all(not allowed or value in allowed for allowed, value in selectors)
 
-    def read(self, row: Mapping[Any, Any], sources: Iterable[Reader]) -> Number:
+    def read(self, row: Mapping[Any, Any], sources: Iterable[NumberReader]) -> Number:
         """Return pqchain's number for a published number. Raises Undecided."""
         fields = {name: row[name] for name in ("algorithm", "implementation", "quantity")}
         fields["name"] = row["printed_name"]
@@ -171,7 +171,7 @@ def read_rules(folder: Path) -> list[Rule]:
 def compare(
     paper: Paper,
     published: pd.DataFrame,
-    readers_of_work: Iterable[Reader] = (),
+    readers_of_work: Iterable[NumberReader] = (),
     measurements: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Return one row per printed number of tables and text, with pqchain's number for it.
@@ -223,7 +223,7 @@ def next_to(
     ]  # fmt: skip
 
 
-def _ours(rule: Rule, row: Mapping[Any, Any], sources: list[Reader], chosen: Chosen) -> Ours:
+def _ours(rule: Rule, row: Mapping[Any, Any], sources: list[NumberReader], chosen: Chosen) -> Ours:
     if rule.none:
         return Ours()  # the reason is that of the rule
     if rule.kind == Kind.TAKEN and not rule.of:

@@ -92,7 +92,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class NumberReader:
     """A source of numbers, such as the registry, a model or measurements."""
 
     source: str
@@ -128,7 +128,7 @@ class Reader:
 class Numbers:
     """The numbers of a reader for one implementation, and for one n of a table over n."""
 
-    reader: Reader
+    reader: NumberReader
     implementation: str = ""
     step: str = ""
 
@@ -168,7 +168,7 @@ def _split(name: str, implementation: str) -> tuple[str, str]:
     return (base, suffix) if slash else (name, implementation)
 
 
-def published(paper: Paper) -> Reader:
+def published(paper: Paper) -> NumberReader:
     """Return a reader of a paper's printed numbers; their noise is half of the last digit."""
     known: dict[tuple[str, str, str], Number] = {}
     for cell in papers.cells(paper):
@@ -188,10 +188,10 @@ def published(paper: Paper) -> Reader:
                     return known[base, quantity, key]
         raise Undecided(f"the paper prints no figure for {name} {described(quantity)}")
 
-    return Reader(Kind.PUBLISHED, read)
+    return NumberReader(Kind.PUBLISHED, read)
 
 
-def registry() -> Reader:
+def registry() -> NumberReader:
     """Return a reader of the sizes and security levels in the registry."""
 
     def read(name: str, quantity: str, implementation: str) -> Number:
@@ -201,10 +201,10 @@ def registry() -> Reader:
             raise Undecided(f"the registry has no {described(quantity)} of {base}")
         return Number(value, unit="B" if quantity in SIZES else "")
 
-    return Reader(Kind.REGISTRY, read, FACTS)
+    return NumberReader(Kind.REGISTRY, read, FACTS)
 
 
-def from_values(kind: Kind, values: Mapping[tuple[str, str], float]) -> Reader:
+def from_values(kind: Kind, values: Mapping[tuple[str, str], float]) -> NumberReader:
     """Return a reader of values by name and quantity, which decides no statement.
 
     A value that is not finite counts as missing.
@@ -216,10 +216,10 @@ def from_values(kind: Kind, values: Mapping[tuple[str, str], float]) -> Reader:
             raise Undecided(f"this run has no {described(quantity)} of {name}")
         return Number(value)
 
-    return Reader(kind, read, decides=False)
+    return NumberReader(kind, read, decides=False)
 
 
-def measured(measurements: pd.DataFrame | None, paper: Paper) -> Reader:
+def measured(measurements: pd.DataFrame | None, paper: Paper) -> NumberReader:
     """Return a reader of the median times and cycles measured by pqchain.
 
     The noise of a time is MADS median absolute deviations of the samples. The machine is not the
@@ -243,10 +243,10 @@ def measured(measurements: pd.DataFrame | None, paper: Paper) -> Reader:
     if measurements is not None and variation.is_noisy(measurements):
         ratio = variation.median_over_min(measurements)
         noise = f"times of a busy machine, median/min of verifications {ratio:.2f}"
-    return Reader(Kind.MEASURED, read, noise=noise)
+    return NumberReader(Kind.MEASURED, read, noise=noise)
 
 
-def counted(measurements: pd.DataFrame | None) -> Reader:
+def counted(measurements: pd.DataFrame | None) -> NumberReader:
     """Return a reader of the numbers of measured samples, named "<operation>_samples"."""
     find = _finder(measurements)
 
@@ -254,7 +254,7 @@ def counted(measurements: pd.DataFrame | None) -> Reader:
         _, row = find(name, quantity, implementation)
         return Number(int(row["samples"]))
 
-    return Reader(Kind.RUN, read, [f"{operation}_samples" for operation in algorithms.OPERATIONS])
+    return NumberReader(Kind.RUN, read, [f"{name}_samples" for name in algorithms.OPERATIONS])
 
 
 def chosen(measurements: pd.DataFrame | None) -> Callable[[str, str], dict[str, dict[str, Any]]]:

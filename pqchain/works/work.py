@@ -21,10 +21,10 @@ from pqchain.render.plot import Plot
 from pqchain.render.table import Table
 from pqchain.results import Contract
 from pqchain.works import chapter, paper, papers, printed, readers, statements
-from pqchain.works.chapter import Chapter, Finding
+from pqchain.works.chapter import Chapter, ReportFinding
 from pqchain.works.comparisons import decide, deciding
 from pqchain.works.paper import Paper
-from pqchain.works.readers import Reader
+from pqchain.works.readers import NumberReader
 from pqchain.works.statements import Statement
 from pqchain.works.verdicts import OPEN, Verdict
 
@@ -112,7 +112,7 @@ class Work:
         """Measure, model or replay the work's experiments; return frames by name."""
         return {name: model() for name, model in self.models().items()}
 
-    def readers(self, frames: Frames) -> Iterable[Reader]:
+    def readers(self, frames: Frames) -> Iterable[NumberReader]:
         """Return the sources of numbers that `claims.toml` and `coverage.toml` may name."""
         return ()
 
@@ -137,7 +137,7 @@ class Work:
         """Return this run's facts by name, as values that the findings format."""
         return {}
 
-    def findings(self, frames: Frames) -> Iterator[Finding]:
+    def findings(self, frames: Frames) -> Iterator[ReportFinding]:
         """Yield the work's findings; those whose facts this run did not compute are left out."""
         return chapter.findings(self.chapter, self.key, self.facts(frames), self.fact_names())
 
@@ -189,12 +189,12 @@ class Work:
         return CLAIMS.frame(rows)
 
     def _verdicts(
-        self, statement: Statement, frames: Frames, by_print: Reader, others: list[Reader]
+        self, statement: Statement, frames: Frames, by_print: NumberReader, rest: list[NumberReader]
     ) -> Iterator[Verdict]:
         checks = statement.comparisons
         computed = list(self.judge(statement.id, frames)) if statement.is_computed else []
         # A verdict of the work's own code replaces comparisons with our numbers.
-        ours = [] if computed else deciding(checks, others)
+        ours = [] if computed else deciding(checks, rest)
         for reader in [by_print] * bool(checks) + ours:
             yield decide(checks, reader, statement.implementation)
         yield from computed if computed or checks else [_NOT_COMPUTED]

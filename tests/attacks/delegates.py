@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pqchain.delegates.file_store import FileStore
 from pqchain.delegates.peers import Peers
-from pqchain.delegates.safety_store import Lock, Record
+from pqchain.delegates.safety_store import Lock, SafetyRecord
 from pqchain.wire.session import Opened, Received
 from tests.attacks.files import Reads, file_attack
 from tests.attacks.harness import Attack, Inputs, Outcome, Try
@@ -66,7 +66,7 @@ def _store(name: str) -> Callable[[Path], tuple[Path, Reads]]:
         for height in range(3):
             block = setting.propose(store.state, height, 0, 0).encode()
             store.append(block, setting.after(store.state, block), b"quorum %d" % height)
-        store.save(Record(3, 5, 4, Lock(4, bytes(range(32)), b"a block", b"a proof")))
+        store.save(SafetyRecord(3, 5, 4, Lock(4, bytes(range(32)), b"a block", b"a proof")))
 
         def content(store: FileStore) -> tuple[object, ...]:
             store.close()

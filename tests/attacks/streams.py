@@ -15,7 +15,7 @@ from typing import Any
 
 from pqchain.errors import DataError
 from pqchain.reencode import runs
-from pqchain.reencode.protocol.messages import Reader, pack
+from pqchain.reencode.protocol.messages import MessageParser, pack
 from pqchain.reencode.protocol.node import ReencodingNode
 from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.session import Closed, Opened, Received
@@ -121,7 +121,7 @@ class _Mesh:
         self.node.handle(Received(session, 77, request, False), 9.0)
         works(self.node, 9.0)
         (head, *_) = [data for at, _, data in self.wire.sent[before:] if at == session]
-        return next(iter(Reader().feed(head)))["type"] == "chunk"
+        return next(iter(MessageParser().feed(head)))["type"] == "chunk"
 
 
 def _prepared(state: str) -> Callable[[Path], tuple[Inputs, Try]]:
@@ -166,7 +166,7 @@ def _reader(folder: Path) -> tuple[Inputs, Try]:
     """Parse bytes in pieces of any length; the result must not depend on the cuts."""
 
     def parse(pieces: list[bytes]) -> list[Any]:
-        reader, results = Reader(), []
+        reader, results = MessageParser(), []
         try:
             for piece in pieces:
                 results += map(str, reader.feed(piece))

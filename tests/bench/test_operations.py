@@ -76,7 +76,7 @@ def test_registry_notes_are_in_the_row() -> None:
 
 
 def test_failed_operation_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: native.Library, name: str, plan: native.Plan) -> None:
+    def fail(self: native.Library, name: str, plan: native.TimingPlan) -> None:
         raise CryptoFailure("an operation gave a wrong result")
 
     monkeypatch.setattr(native.Library, "measure", fail)

@@ -179,8 +179,8 @@ def test_every_library_signs_and_lists_corrections():
 
 
 def test_doctor_exits_1_only_if_an_essential_part_is_broken(monkeypatch, capsys):
-    optional = doctor.Finding("Group", "pynq", "missing", "absent", disables="boards")
-    broken = doctor.Finding("Group", "library", "broken", "bad", disables="x", fix="make")
+    optional = doctor.Diagnosis("Group", "pynq", "missing", "absent", disables="boards")
+    broken = doctor.Diagnosis("Group", "library", "broken", "bad", disables="x", fix="make")
     monkeypatch.setattr(doctor, "examine", lambda: [optional])
     assert main(["doctor"]) == 0
     assert "Optional parts: 0 broken, 1 missing." in capsys.readouterr().out

@@ -26,7 +26,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
     """Replace the replay and record its arguments."""
     calls: list[dict[str, object]] = []
 
-    def fake_replay(one: scenario.Scenario, **options: object):
+    def fake_replay(one: scenario.ReplayScenario, **options: object):
         calls.append({"scenario": one, **options})
         kinds = options["streams"]
         if not kinds:
@@ -107,7 +107,7 @@ def test_single_pair_is_not_compared(fake, capsys):
 def test_paper_preset_announces_its_duration(monkeypatch, capsys):
     said: list[str] = []
 
-    def stop(one: scenario.Scenario, **options: object) -> None:
+    def stop(one: scenario.ReplayScenario, **options: object) -> None:
         said.append(capsys.readouterr().err)
         raise KeyboardInterrupt
 
@@ -125,18 +125,18 @@ def test_options_reach_the_scenario(fake):
         options[1] = "virtual"
         assert main([*SMALL, *options]) == 0
     one = fake[0]["scenario"]
-    assert isinstance(one, scenario.Scenario)
+    assert isinstance(one, scenario.ReplayScenario)
     assert (one.link.bits_per_second, one.seed) == (1e7, 3)
     assert main([*SMALL, "--datagram-seconds", "2e-6"]) == 0
     one = fake[1]["scenario"]
-    assert isinstance(one, scenario.Scenario)
+    assert isinstance(one, scenario.ReplayScenario)
     assert one.compute.datagram_seconds == 2e-6
 
 
 def test_another_transport_runs_on_loopback(fake):
     assert main([*SMALL, "--transport", "tcp-tls"]) == 0
     one = fake[0]["scenario"]
-    assert isinstance(one, scenario.Scenario)
+    assert isinstance(one, scenario.ReplayScenario)
     assert (one.mode, one.transport) == ("loopback", "tcp-tls")
 
 

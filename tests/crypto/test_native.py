@@ -136,14 +136,14 @@ def test_foreign_library_is_rejected(tmp_path: Path) -> None:
 
 
 def test_measure_fills_every_sample(build: str) -> None:
-    plan = native.Plan(operation=2, warmup=2, samples=5, minimum=5, pool=2, message_bytes=3)
+    plan = native.TimingPlan(operation=2, warmup=2, samples=5, minimum=5, pool=2, message_bytes=3)
     nanoseconds, cycles = native.library(build).measure("Dilithium2", plan)
     assert len(nanoseconds) == len(cycles) == 7
     assert all(value > 0 for value in nanoseconds)
 
 
 def test_measure_stops_at_the_limit_but_not_before_the_minimum(build: str) -> None:
-    plan = native.Plan(
+    plan = native.TimingPlan(
         operation=0, warmup=1, samples=100_000, minimum=2, limit_ns=1, pool=1, message_bytes=0
     )
     nanoseconds, _ = native.library(build).measure("ML-KEM-512", plan)
@@ -151,7 +151,7 @@ def test_measure_stops_at_the_limit_but_not_before_the_minimum(build: str) -> No
 
 
 def test_measure_rejects_operations_of_the_other_kind(build: str) -> None:
-    plan = native.Plan(operation=3, samples=1, pool=1)
+    plan = native.TimingPlan(operation=3, samples=1, pool=1)
     with pytest.raises(CryptoFailure, match="no such operation"):
         native.library(build).measure("ML-DSA-44", plan)
 

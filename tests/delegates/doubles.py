@@ -10,8 +10,8 @@ from pqchain.consensus.network import named
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.delegates import certificates, messages
 from pqchain.delegates.actions import Sending
-from pqchain.delegates.messages import Kind, Message
-from pqchain.delegates.safety_store import Record
+from pqchain.delegates.messages import Message, MessageKind
+from pqchain.delegates.safety_store import SafetyRecord
 from pqchain.delegates.setting import Setting
 from pqchain.delegates.timed_delegate import TimedDelegate
 from tests.consensus.scenarios import table
@@ -68,7 +68,7 @@ class DiskStore:
     """Store on a disk: its content survives a crash unless it is not `synced`."""
 
     def __init__(self, genesis, *, synced=True):
-        self.state, self.record, self.blocks = genesis, Record(), []
+        self.state, self.record, self.blocks = genesis, SafetyRecord(), []
         self.synced = synced
         self._on_disk = (genesis, self.record, [])
 
@@ -112,31 +112,31 @@ class FaultyDelegate(TimedDelegate):
         rng, to = self.rng, self.rng.randrange(COUNT)
         kind = rng.choice(["garbage", "replay", "flip", "status", "forge", "decided", "lock"])
         if kind == "garbage":
-            return Sending(Kind.VOTE, rng.randbytes(rng.randrange(200)), to)
+            return Sending(MessageKind.VOTE, rng.randbytes(rng.randrange(200)), to)
         data = rng.choice(self.recent)
         if kind == "flip":
             at = rng.randrange(len(data))
             data = data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :]
         if kind in ("replay", "flip"):
-            return Sending(Kind.VOTE, data, to)
+            return Sending(MessageKind.VOTE, data, to)
         view = self.view + rng.choice([0, 0, 1, 5, 1000])
-        message = Message(Kind.STATUS, self.rank, self.height, view, b"")
+        message = Message(MessageKind.STATUS, self.rank, self.height, view, b"")
         if kind == "status":
-            return Sending(Kind.STATUS, messages.encode(message), to)
+            return Sending(MessageKind.STATUS, messages.encode(message), to)
         block = self.setting.propose(
             self.store.state, self.height, self.view, self.rank, second=rng.random() < 0.5
         )
         digest = block.hash()
         forged = {rank: rng.randbytes(32) for rank in range(COUNT)}
         if kind == "forge":  # a vote in the name of another delegate
-            rank, vote = rng.randrange(COUNT), rng.choice([Kind.VOTE, Kind.COMMIT])
+            rank, vote = rng.randrange(COUNT), rng.choice([MessageKind.VOTE, MessageKind.COMMIT])
             message = Message(vote, rank, self.height, self.view, digest, forged[rank])
             field_bytes = self.setting.field_bytes(vote)
             return Sending(vote, messages.encode(message, field_bytes=field_bytes), to)
         quorum = certificates.encode(forged)
         if kind == "lock":
-            message = replace(message, kind=Kind.LOCK, body=digest + quorum)
-            return Sending(Kind.LOCK, messages.encode(message), to)
+            message = replace(message, kind=MessageKind.LOCK, body=digest + quorum)
+            return Sending(MessageKind.LOCK, messages.encode(message), to)
         body = len(quorum).to_bytes(4, "big") + quorum + block.encode()
-        message = replace(message, kind=Kind.DECIDED, view=min(view, 9), body=body)
-        return Sending(Kind.DECIDED, messages.encode(message), to)
+        message = replace(message, kind=MessageKind.DECIDED, view=min(view, 9), body=body)
+        return Sending(MessageKind.DECIDED, messages.encode(message), to)

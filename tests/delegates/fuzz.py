@@ -13,7 +13,6 @@ import sys
 from collections import Counter
 
 from pqchain.delegates import messages
-from pqchain.delegates.messages import Kind
 from pqchain.delegates.safety_store import MemoryStore
 from pqchain.delegates.timed_delegate import TimedDelegate
 from tests.delegates.doubles import COUNT, make_setting
@@ -58,8 +57,8 @@ def damage(dice, data):
 
 def by_kind(sent):
     """Return the messages as a list for each kind that occurs."""
-    kinds = {kind: [pair for pair in sent if messages.kind_of(pair[1]) is kind] for kind in Kind}
-    return {kind: pairs for kind, pairs in kinds.items() if pairs}
+    kinds = sorted({messages.kind_of(data) for _, data in sent} - {None})
+    return {kind: [pair for pair in sent if messages.kind_of(pair[1]) is kind] for kind in kinds}
 
 
 def live(setting, kinds, dice, count, now=0):
@@ -79,7 +78,7 @@ def live(setting, kinds, dice, count, now=0):
         while (work := delegate.poll()) is not None:
             work.finish(work.run(), now)
         for sending in delegate.out:
-            if sending.kind in (Kind.VOTE, Kind.COMMIT):
+            if sending.kind in messages.VOTE_KINDS:
                 cast += 1
                 message = messages.decode(
                     sending.for_(0), field_bytes=setting.field_bytes(sending.kind)

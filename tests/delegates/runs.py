@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pqchain.consensus.builder import Block
+from pqchain.consensus.builder import ModelBlock
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.runs import Height, Run
 
@@ -17,7 +17,7 @@ def executed(scenario, latencies, *, mode="loopback", transactions=1, **quantiti
     heights, now = [], 0
     for number, seconds in enumerate(latencies):
         ended = now + round(seconds * SECOND)
-        block = Block(
+        block = ModelBlock(
             height=number, starts_ns=now, transactions=transactions, size_bytes=0,
             appeared_ns=float(now),
         )  # fmt: skip

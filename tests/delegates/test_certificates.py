@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pqchain.chain.encoding import Reader
 from pqchain.delegates import certificates
-from pqchain.delegates.messages import Kind, statement
+from pqchain.delegates.messages import MessageKind, statement
 from pqchain.errors import Malformed
 from tests.delegates.doubles import HashKeys
 
@@ -35,16 +35,16 @@ def test_ranks_are_unique_and_sorted(order: tuple[int, int]) -> None:
         ({}, True),
         ({"quorum": 6}, False),
         ({"view": 2}, False),
-        ({"kind": Kind.VOTE}, False),
+        ({"kind": MessageKind.VOTE}, False),
         ({"height": 1}, False),
         ({"digest": bytes([1]) + bytes(31)}, False),
         ({"votes": {9: b""}}, False),
     ],
 )
 def test_quorum_is_valid_for_its_block_only(changes: dict, expected: bool) -> None:
-    keys = HashKeys()
-    votes = {rank: keys.sign(rank, statement(Kind.COMMIT, rank, 0, 1, DIGEST)) for rank in range(5)}
+    keys, kind = HashKeys(), MessageKind.COMMIT
+    votes = {rank: keys.sign(rank, statement(kind, rank, 0, 1, DIGEST)) for rank in range(5)}
     votes |= changes.get("votes", {})
-    arguments = {"kind": Kind.COMMIT, "height": 0, "view": 1, "digest": DIGEST, "quorum": 5}
+    arguments = {"kind": kind, "height": 0, "view": 1, "digest": DIGEST, "quorum": 5}
     arguments |= {name: value for name, value in changes.items() if name != "votes"}
     assert certificates.is_quorum(votes, keys=keys, **arguments) is expected

@@ -9,7 +9,7 @@ import pytest
 
 from pqchain.chain.state import State
 from pqchain.delegates.file_store import FileStore
-from pqchain.delegates.safety_store import Lock, Record
+from pqchain.delegates.safety_store import Lock, SafetyRecord
 from pqchain.errors import DataError
 from tests.delegates.doubles import make_setting
 
@@ -35,16 +35,16 @@ def grown(setting, folder, blocks=3):
 def test_reopened_store_has_the_same_content(setting, tmp_path):
     store, final = grown(setting, tmp_path)
     lock = Lock(4, bytes(range(32)), b"a block", b"a proof")
-    store.save(Record(3, 5, 4, lock))
+    store.save(SafetyRecord(3, 5, 4, lock))
     tip = store.state.tip
     store.close()
     again = FileStore(tmp_path, setting.pool.genesis)
     assert again.state.tip == tip
-    assert again.record == Record(3, 5, 4, lock)
+    assert again.record == SafetyRecord(3, 5, 4, lock)
     assert [again.final(height) for height in range(4)] == [*final, None]
-    again.save(Record(3, 6, -1, None))
+    again.save(SafetyRecord(3, 6, -1, None))
     again.close()
-    assert FileStore(tmp_path, setting.pool.genesis).record == Record(3, 6, -1, None)
+    assert FileStore(tmp_path, setting.pool.genesis).record == SafetyRecord(3, 6, -1, None)
 
 
 def test_quorum_without_its_block_is_truncated(setting, tmp_path):
@@ -71,7 +71,7 @@ def test_quorum_without_its_block_is_truncated(setting, tmp_path):
 )
 def test_damaged_files_are_rejected(setting, tmp_path, name, size, why):
     store, _ = grown(setting, tmp_path)
-    store.save(Record(3, 5, 4, Lock(4, bytes(32), b"block", b"proof")))
+    store.save(SafetyRecord(3, 5, 4, Lock(4, bytes(32), b"block", b"proof")))
     store.close()
     path = tmp_path / name
     path.write_bytes(path.read_bytes()[:size])
@@ -83,7 +83,7 @@ def test_damaged_files_are_rejected(setting, tmp_path, name, size, why):
 def test_flipped_bits_are_rejected_or_change_nothing(setting, tmp_path, name):
     """SQLite's file has bytes that mean nothing, such as those of an empty place in a page."""
     store, final = grown(setting, tmp_path)
-    record = Record(3, 5, 4, Lock(4, bytes(range(32)), b"a block", b"a proof"))
+    record = SafetyRecord(3, 5, 4, Lock(4, bytes(range(32)), b"a block", b"a proof"))
     store.save(record)
     tip = store.state.tip
     store.close()

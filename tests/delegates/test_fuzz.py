@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pqchain.delegates.messages import Kind, kind_of
+from pqchain.delegates.messages import VOTE_KINDS, MessageKind, kind_of
 from pqchain.delegates.safety_store import MemoryStore
 from pqchain.delegates.setting import Setting
 from pqchain.delegates.timed_delegate import TimedDelegate
@@ -25,7 +25,7 @@ def test_damaged_messages_keep_delegates_safe():
     )
 
 
-@pytest.mark.parametrize("kind", [Kind.PROPOSAL, Kind.VOTE, Kind.COMMIT])
+@pytest.mark.parametrize("kind", [MessageKind.PROPOSAL, MessageKind.VOTE, MessageKind.COMMIT])
 def test_message_with_a_flipped_bit_is_not_counted(kind):
     """Blocks are signed here: nothing else authenticates their proposer and time."""
     plain = make_setting()
@@ -46,12 +46,12 @@ def test_message_with_a_flipped_bit_is_not_counted(kind):
         while (work := delegate.poll()) is not None:
             work.finish(work.run(), 2)
         counted = [rank for votes in delegate._votes.values() for rank in votes]
-        sent = [sending for sending in delegate.out if sending.kind in (Kind.VOTE, Kind.COMMIT)]
+        sent = [sending for sending in delegate.out if sending.kind in VOTE_KINDS]
         return counted, sent, delegate.rejected.total()
 
     counted, sent, rejected = receive(message)
-    assert (counted, len(sent)) == (([VICTIM], 1) if kind is Kind.PROPOSAL else ([sender], 0))
-    assert rejected == 0
+    expected = ([VICTIM], 1, 0) if kind is MessageKind.PROPOSAL else ([sender], 0, 0)
+    assert (counted, len(sent), rejected) == expected
     body, end = 8 * (FIELD + 64), 8 * len(message)  # then transactions, or zeros after a signature
     for bit in (*range(8 * FIELD), *range(8 * FIELD, body, 7), *range(body, end, 97)):
         data = bytearray(message)

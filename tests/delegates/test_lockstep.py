@@ -15,7 +15,7 @@ from pqchain.consensus.network import NAMES, named
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER, Outcome
 from pqchain.delegates import core, lockstep, pipeline, plain_network
-from pqchain.delegates.messages import Kind
+from pqchain.delegates.messages import MessageKind
 from pqchain.delegates.setting import Setting
 from tests.consensus.scenarios import SCHEMES, pipelines, scenario, scenarios, table
 
@@ -150,7 +150,7 @@ class _Mistake:
 
     @staticmethod
     def the_draws_of_another_kind(patch: pytest.MonkeyPatch) -> None:
-        patch.setitem(core.CLASSES, Kind.COMMIT, 1)
+        patch.setitem(core.CLASSES, MessageKind.COMMIT, 1)
 
 
 def _counting_any(

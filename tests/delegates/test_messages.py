@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqchain.delegates import messages
-from pqchain.delegates.messages import Frames, Kind, Message
+from pqchain.delegates.messages import Frames, Message, MessageKind
 from pqchain.errors import Malformed
 
-VOTE = Message(Kind.VOTE, 3, 5, 1, bytes(range(32)), b"signed")
+VOTE = Message(MessageKind.VOTE, 3, 5, 1, bytes(range(32)), b"signed")
 
 _MESSAGES = st.builds(
     Message,
-    kind=st.sampled_from(Kind),
+    kind=st.sampled_from(MessageKind),
     sender=st.integers(0, 2**24 - 1),
     height=st.integers(0, 2**32 - 1),
     view=st.integers(0, 2**16 - 1),
@@ -65,7 +65,7 @@ def test_flipped_bit_changes_or_invalidates_a_message(message: Message, bit: int
             messages.encode(VOTE, field_bytes=6)[:-6][:14] + b"\0\x09" + bytes(32),
             "length field must be",
         ),
-        (messages.encode(Message(Kind.VOTE, 0, 0, 0, bytes(31))), "body of 31 bytes"),
+        (messages.encode(Message(MessageKind.VOTE, 0, 0, 0, bytes(31))), "body of 31 bytes"),
     ],
 )
 def test_malformed_messages_are_rejected(data: bytes, why: str) -> None:
@@ -81,7 +81,7 @@ def test_signature_padding_must_be_zero() -> None:
 
 @given(cuts=st.lists(st.integers(0, 300), max_size=10))
 def test_messages_decode_from_any_fragmentation(cuts: list[int]) -> None:
-    expected = [messages.encode(Message(Kind.STATUS, rank, 0, 0, bytes(rank))) for rank in range(9)]
+    expected = [messages.encode(Message(MessageKind.STATUS, n, 0, 0, bytes(n))) for n in range(9)]
     stream, frames, received = b"".join(expected), Frames(1000), []
     edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
     for start, end in pairwise(edges):

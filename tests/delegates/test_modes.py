@@ -13,7 +13,7 @@ from pqchain.chain.wallet import Wallet
 from pqchain.consensus.faults import Faults
 from pqchain.consensus.network import named
 from pqchain.delegates import certificates, keys, modes
-from pqchain.delegates.messages import Kind, Message, encode, statement
+from pqchain.delegates.messages import Message, MessageKind, encode, statement
 from pqchain.delegates.observer import ObserverNode
 from pqchain.delegates.safety_store import MemoryStore
 from pqchain.delegates.setting import Setting
@@ -180,7 +180,7 @@ def test_observer_rejects_blocks_without_a_valid_quorum():
     setting = Setting(case)
     block = setting.propose(setting.pool.genesis, 0, 0, 0).encode()
     votes = {
-        rank: setting.keys.sign(rank, statement(Kind.COMMIT, rank, 0, 0, digest(block)))
+        rank: setting.keys.sign(rank, statement(MessageKind.COMMIT, rank, 0, 0, digest(block)))
         for rank in range(setting.quorum)
     }
     for decided, stored in (
@@ -193,7 +193,7 @@ def test_observer_rejects_blocks_without_a_valid_quorum():
         observer.begin(0.0)
         proof = certificates.encode(decided[1])
         body = len(proof).to_bytes(4, "big") + proof + decided[0]
-        observer._waiting.append(encode(Message(Kind.DECIDED, 0, 0, 0, body)))
+        observer._waiting.append(encode(Message(MessageKind.DECIDED, 0, 0, 0, body)))
         observer.finished(observer.poll().outcome(), 1.0)
         assert observer.progress == stored
         assert sum(observer.rejected.values()) == 1 - stored

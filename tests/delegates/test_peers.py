@@ -8,7 +8,7 @@ import pytest
 
 from pqchain.delegates import messages
 from pqchain.delegates.core import _MESSAGE_BYTES
-from pqchain.delegates.messages import Kind, Message
+from pqchain.delegates.messages import Message, MessageKind
 from pqchain.delegates.observer import ObserverNode
 from pqchain.delegates.peers import REDIAL_SECONDS, Peers
 from pqchain.delegates.safety_store import MemoryStore
@@ -36,7 +36,7 @@ class Connected:
 
 
 def status(height=0):
-    return messages.encode(Message(Kind.STATUS, MEMBER, height, 0, b""))
+    return messages.encode(Message(MessageKind.STATUS, MEMBER, height, 0, b""))
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_malformed_frame_closes_the_session_and_frees_its_buffers(begin):
 
 def test_partial_message_is_buffered_on_one_channel_only():
     node = Connected()
-    half = (LONGEST - 4).to_bytes(4, "big") + bytes([Kind.PROPOSAL]) + bytes(LONGEST - 6)
+    half = (LONGEST - 4).to_bytes(4, "big") + bytes([MessageKind.PROPOSAL]) + bytes(LONGEST - 6)
     assert node.receive(half) == []
     assert node.peers.partial_bytes == LONGEST - 1
     for channel in range(100):
@@ -92,10 +92,10 @@ def setting():
 
 
 def test_longest_message_is_a_final_block_with_all_votes(setting):
-    field = setting.field_bytes(Kind.VOTE)
+    field = setting.field_bytes(MessageKind.VOTE)
     votes = 2 + setting.count * (3 + 2 + field)
-    block = setting.scenario.block_bytes
-    assert setting.longest_bytes == 16 + 4 + votes + block + setting.field_bytes(Kind.PROPOSAL)
+    body = 4 + votes + setting.scenario.block_bytes
+    assert setting.longest_bytes == 16 + body + setting.field_bytes(MessageKind.PROPOSAL)
     for height in range(3):
         block = setting.propose(setting.pool.genesis, height, 0, 0)
         assert len(block.encode()) <= setting.scenario.block_bytes
@@ -117,7 +117,7 @@ def test_queue_per_sender_at_a_delegate_is_bounded(setting):
         work.finish(work.run(), 2)
     assert (delegate.waiting[MEMBER], delegate.waiting[2]) == (0, 0)
     block = bytes(setting.longest_bytes - 16)
-    early = messages.encode(Message(Kind.PROPOSAL, MEMBER, 1, 0, block))
+    early = messages.encode(Message(MessageKind.PROPOSAL, MEMBER, 1, 0, block))
     for _ in range(100):
         delegate.receive(MEMBER, early, 3)
     kept = sum(len(data) for data in delegate._early[MEMBER])
@@ -128,8 +128,8 @@ def test_messages_for_later_heights_are_kept_until_then(setting):
     # A delegate two heights behind: without timeouts nobody sends these votes again.
     delegate = TimedDelegate(setting, 0, MemoryStore(setting.pool.genesis))
     delegate.start(0)
-    field = setting.field_bytes(Kind.VOTE)
-    vote = Message(Kind.VOTE, MEMBER, 2, 0, bytes(32), bytes(field))
+    field = setting.field_bytes(MessageKind.VOTE)
+    vote = Message(MessageKind.VOTE, MEMBER, 2, 0, bytes(32), bytes(field))
     delegate.receive(MEMBER, messages.encode(vote, field_bytes=field), 1)
     for height in (1, 2):
         assert delegate.waiting[MEMBER] == 0
@@ -146,7 +146,7 @@ def test_final_blocks_per_request_are_bounded(setting):
     for _ in range(1000):
         delegate.receive(MEMBER, status(0), 1)
         delegate.receive(2, status(0), 1)
-    answers = Counter(sending.to for sending in delegate.out if sending.kind is Kind.DECIDED)
+    answers = Counter(sending.to for sending in delegate.out if sending.kind is MessageKind.DECIDED)
     assert answers == {MEMBER: 8, 2: 8}
 
 
@@ -154,7 +154,7 @@ def test_queue_at_an_observer_is_bounded(setting, monkeypatch):
     monkeypatch.setattr("pqchain.delegates.observer.MAX_QUEUED_BYTES", 50_000)
     store = MemoryStore(setting.pool.genesis)
     node = ObserverNode(setting.count, Wire(), setting, store)
-    decided = messages.encode(Message(Kind.DECIDED, 0, 0, 0, bytes(4000)))
+    decided = messages.encode(Message(MessageKind.DECIDED, 0, 0, 0, bytes(4000)))
     for session, peer in ((7, node._server), (8, node._server + 1)):
         node.handle(Opened(session, peer, False), 0.0)
         for _ in range(100):

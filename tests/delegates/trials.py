@@ -26,7 +26,7 @@ from pathlib import Path
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.view import NEVER
 from pqchain.delegates.fault_behaviour import HONEST, FaultBehaviour
-from pqchain.delegates.plain_network import Clock
+from pqchain.delegates.plain_network import EventQueue
 from pqchain.delegates.setting import Setting
 from pqchain.delegates.timed_delegate import TimedDelegate
 from pqchain.scheduler import run_tasks
@@ -110,7 +110,7 @@ class Trial:
     """Class of the honest delegates."""
     synced: bool = True
     verbose: bool = False
-    clock: Clock = field(default_factory=Clock)
+    clock: EventQueue = field(default_factory=EventQueue)
     failure: str = ""
     messages: int = 0
     wipes: int = 0

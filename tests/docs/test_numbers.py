@@ -162,7 +162,7 @@ def test_calibration_table_has_the_errors_of_the_model() -> None:
     for name, errors in shown.items():
         plan = study.load(name)
         frame = validation.calibrate(
-            plan, (sampling.known(plan) or sampling.Times((ALL_COSTS,))).middle
+            plan, (sampling.known(plan) or sampling.CostSamples((ALL_COSTS,))).middle
         )
         found = 100 * frame.loc[frame["observed"].notna(), "error"]
         # The model of pqdpol is fitted, so its observations are no calibration.

@@ -80,7 +80,7 @@ def test_operation_counts_are_pinned(degree: int) -> None:
     ],
 )  # fmt: skip
 def test_cycles_equal_the_hand_calculation(
-    engine: model.Engine, degree: int, cycles: int, monkeypatch: pytest.MonkeyPatch
+    engine: model.SigningEngine, degree: int, cycles: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Calculated by hand with mean attempts of 200 signatures of one key and rounded counts."""
     monkeypatch.setattr(model, "MEAN_ATTEMPTS", {512: 1779.7, 1024: 3499.6})
@@ -158,7 +158,7 @@ def test_command_counts_equal_the_split_signer(degree: int) -> None:
 
 def test_invalid_models_are_rejected() -> None:
     with pytest.raises(UsageError, match=r"adders of engine 'none' must be .* got 0"):
-        model.Engine(name="none", adders=0)
+        model.SigningEngine(name="none", adders=0)
     with pytest.raises(UsageError, match="'whole' or 'split'"):
         model.software_cycles(512, "half")
     with pytest.raises(UsageError, match="512 or 1024"):

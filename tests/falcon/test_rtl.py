@@ -82,7 +82,7 @@ def test_model_engine_has_the_unit_latencies() -> None:
     latencies = engine.adder_latency, engine.multiplier_latency, engine.integer_latency
     assert latencies == (LATENCY["add"], LATENCY["multiply"], LATENCY["horner"])
     assert engine.divider_latency == LATENCY["divide"] - 1
-    assert isinstance(engine, model.Engine)
+    assert isinstance(engine, model.SigningEngine)
 
 
 def test_times_need_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:

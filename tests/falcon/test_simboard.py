@@ -44,7 +44,7 @@ pytestmark = [
 ]
 
 SEED = bytes(range(48))
-SOUND = simboard.Faults()
+SOUND = simboard.BoardFaults()
 CORES = pytest.mark.parametrize("core", simboard.CORES)
 
 
@@ -155,7 +155,7 @@ def test_board_wipes_the_key(core: str) -> None:
 
 @CORES
 def test_bad_signature_from_the_board_is_not_returned(core: str) -> None:
-    signer, _ = board_signer(simboard.Faults(flips=True), core=core)
+    signer, _ = board_signer(simboard.BoardFaults(flips=True), core=core)
     _, secret_key = signer.generate_keypair()
     with pytest.raises(BadBoardSignature, match="invalid signature"):
         signer.sign(b"message", secret_key)
@@ -164,13 +164,13 @@ def test_bad_signature_from_the_board_is_not_returned(core: str) -> None:
 @CORES
 def test_hung_core_times_out(core: str) -> None:
     with pytest.raises(BoardTimeout, match=r"within 0.05 s"):
-        board_signer(simboard.Faults(hangs=True), core=core, timeout_seconds=0.05)
+        board_signer(simboard.BoardFaults(hangs=True), core=core, timeout_seconds=0.05)
 
 
 def test_buffers_of_a_running_core_are_kept() -> None:
     signer, device = board_signer(timeout_seconds=0.05)
     _, secret_key = signer.generate_keypair()
-    device.faults = simboard.Faults(hangs=True)
+    device.faults = simboard.BoardFaults(hangs=True)
     device.events.clear()
     with pytest.raises(BoardTimeout):
         signer.sign(b"message", secret_key)
@@ -182,14 +182,14 @@ def test_buffers_of_a_running_core_are_kept() -> None:
 def test_stopped_core_gives_its_buffers_back() -> None:
     signer, device = board_signer(core="rtl", timeout_seconds=0.05)
     _, secret_key = signer.generate_keypair()
-    device.faults = simboard.Faults(hangs=True)  # writes are lost, so the core never starts
+    device.faults = simboard.BoardFaults(hangs=True)  # writes are lost, so the core never starts
     with pytest.raises(BoardTimeout):
         signer.sign(b"message", secret_key)
     assert signer._board._buffers_in_use == []
 
 
 def test_another_version_is_rejected_before_a_key_is_sent() -> None:
-    device = simboard.SimulatedDevice(simboard.Faults(version=7))
+    device = simboard.SimulatedDevice(simboard.BoardFaults(version=7))
     with pytest.raises(WrongBitstream, match="0x00000007"):
         FalconSigner(512, "simboard", device=device)
     assert not [event for event in device.events if event[0] == "flush"]
@@ -197,7 +197,7 @@ def test_another_version_is_rejected_before_a_key_is_sent() -> None:
 
 def test_another_core_is_rejected() -> None:
     with pytest.raises(WrongBitstream, match=r"xilinx\.com:hls:fft:1\.0"):
-        board_signer(simboard.Faults(core="xilinx.com:hls:fft:1.0"))
+        board_signer(simboard.BoardFaults(core="xilinx.com:hls:fft:1.0"))
 
 
 def test_missing_bitstream_is_named(tmp_path: Path) -> None:

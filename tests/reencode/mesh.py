@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from pqchain.reencode import runs
-from pqchain.reencode.runs import Outcome
-from pqchain.reencode.scenario import Link, Scenario
+from pqchain.reencode.runs import ReplayOutcome
+from pqchain.reencode.scenario import Link, ReplayScenario
 from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.transports import registry
 
@@ -17,21 +17,21 @@ SLOW = Link(bits_per_second=50e6, delay_seconds=2e-3)
 """On which an exchange of small blocks lasts long enough for faults to failure in its middle."""
 
 
-def scenario(**changes) -> Scenario:
+def scenario(**changes) -> ReplayScenario:
     """Return a scenario that is quick to run: short heartbeats, small blocks."""
     values = {
         "block_bytes": 60_000, "heartbeat_seconds": 0.2, "timeout_seconds": 0.4,
         "failure_seconds": 0.01, "stall_seconds": 0.3, "give_up_seconds": 0.5, **changes,
     }  # fmt: skip
-    return Scenario(**values)
+    return ReplayScenario(**values)
 
 
-def small(**changes) -> Scenario:
+def small(**changes) -> ReplayScenario:
     """Return a scenario of five nodes: (3, 2) before, (2, 2) after."""
     return scenario(**{"nodes": 5, "before": (3, 2), "after": (2, 2), "failed_node": 4, **changes})
 
 
-def run(one: Scenario, folder: Path) -> Outcome:
+def run(one: ReplayScenario, folder: Path) -> ReplayOutcome:
     """Replay on the virtual clock."""
     runs.prepare(one, folder)
     return runs.run(one, folder)

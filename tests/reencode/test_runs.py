@@ -8,7 +8,7 @@ import pytest
 from pqchain.errors import DataError
 from pqchain.reencode import runs
 from pqchain.reencode.protocol.work import PHASES, Record
-from pqchain.reencode.runs import NodeOutcome, Outcome
+from pqchain.reencode.runs import NodeOutcome, ReplayOutcome
 from pqchain.wire.drivers.job import NodeResult, Result
 from tests.reencode.mesh import small
 
@@ -26,9 +26,9 @@ def test_processor_shares_of_both_intervals_are_named(monkeypatch):
     result = Result(
         nodes=nodes, connected=0.0, failure_times={}, identity="ML-DSA-44", machine_busy=0.38
     )
-    outcome = Outcome(scenario=small(mode="loopback"), result=result, nodes=nodes, span_seconds=1.0)
+    run = ReplayOutcome(scenario=small(mode="loopback"), result=result, nodes=nodes, span_seconds=1)
     # 97 % is of the processors, not of the 38 %: the two are of different intervals.
-    assert outcome.verdict == (
+    assert run.verdict == (
         "bound by the processor: these nodes take 97% of it from their first start to their last "
         "end; it is 38% busy from connecting to the end"
     )

@@ -11,7 +11,7 @@ from pqchain.reencode.scenario import (
     Compute,
     Fault,
     Link,
-    Scenario,
+    ReplayScenario,
     from_plain,
     preset,
 )
@@ -79,17 +79,17 @@ def test_invalid_work_is_rejected():
 
 def test_scenario_resolves_its_transport(monkeypatch):
     monkeypatch.setattr(registry, "default", lambda: "aioquic")
-    one = Scenario()
+    one = ReplayScenario()
     assert one.transport == "aioquic"
-    assert one.id == Scenario(transport="aioquic").id
+    assert one.id == ReplayScenario(transport="aioquic").id
     monkeypatch.setattr(registry, "default", lambda: "native")
-    assert Scenario().transport == "native"
+    assert ReplayScenario().transport == "native"
     assert replace(one, seed=1).transport == "aioquic"
 
 
 def test_ids_depend_on_scenario_fields_only():
     quick = preset("quick")
-    assert quick.id == Scenario().id == preset("quick").id
+    assert quick.id == ReplayScenario().id == preset("quick").id
     others = [preset("quick", seed=1), preset("quick", link=Link(loss=0.01)), preset("paper")]
     assert len({quick.id, *(other.id for other in others)}) == 4
 

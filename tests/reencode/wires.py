@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pqchain.reencode.protocol.messages import Reader, pack
+from pqchain.reencode.protocol.messages import MessageParser, pack
 
 
 class Wire:
@@ -42,7 +42,7 @@ class Wire:
         for session, channel, data in self.sent:
             if data[4:5] != b"{":
                 continue
-            for item in Reader().feed(data):
+            for item in MessageParser().feed(data):
                 if isinstance(item, dict) and item["type"] == kind:
                     found.append((session, channel, item))
         return found

@@ -7,7 +7,7 @@ from typing import Any
 from pqchain.algorithms import get
 from pqchain.costs import Costs, CostTable
 from pqchain.study import Plan, load
-from pqchain.study.sampling import Findings, Times, sample
+from pqchain.study.sampling import CostSamples, Findings, sample
 
 _SECONDS = {
     "ECDSA-secp256k1": (35e-6, 45e-6), "ML-DSA-44": (75e-6, 33e-6), "Falcon-512": (300e-6, 44e-6),
@@ -58,7 +58,7 @@ def plan(**changes: Any) -> Plan:
 
 def found(one: Plan, costs: CostTable = COSTS, *, draws: int = 1) -> Findings:
     """Return the results of a plan with these costs."""
-    return sample(one, Times((costs,)), draws=draws)
+    return sample(one, CostSamples((costs,)), draws=draws)
 
 
 GOOD = """

@@ -12,7 +12,7 @@ from pqchain.costs import CostTable, MissingCosts
 from pqchain.errors import UnknownName, UsageError
 from pqchain.study import answer, wording
 from pqchain.study.figures import models
-from pqchain.study.sampling import Times
+from pqchain.study.sampling import CostSamples
 from tests import frames
 from tests.study.plans import ALL_COSTS as COSTS
 
@@ -27,7 +27,7 @@ def asked(monkeypatch):
 
     def ask(chain, algorithm, costs=COSTS, warnings=()):
         monkeypatch.setattr(
-            answer, "times_of", lambda plan, measured, **named: (Times((costs,)), warnings)
+            answer, "times_of", lambda plan, measured, **named: (CostSamples((costs,)), warnings)
         )
         return study.whatif(chain, algorithm, draws=1)
 
@@ -148,7 +148,7 @@ def test_latency_is_none_exactly_where_the_load_reaches_the_capacity():
     )
     loads = [models(base, table)["ML-DSA-44"]["capacity_per_second"] for table in tables]
     base = base.with_(transactions_per_second=(loads[0] + loads[2]) / 2)
-    by_name = study.sampling.sample(base, Times(tuple(tables)), draws=3).figures["ML-DSA-44"]
+    by_name = study.sampling.sample(base, CostSamples(tuple(tables)), draws=3).figures["ML-DSA-44"]
     assert by_name["capacity_per_second"].value < base.transactions_per_second
     assert math.isnan(by_name["latency_seconds"].value)
 

@@ -94,7 +94,7 @@ def test_insufficient_data_is_reported(found):
 
 
 def test_page_is_written_atomically_without_evaluation(tmp_path, analysis, monkeypatch):
-    monkeypatch.setattr(model.Model, "_compute", lambda *given: pytest.fail("evaluated"))
+    monkeypatch.setattr(model.SchemeModel, "_compute", lambda *given: pytest.fail("evaluated"))
     place = write(analysis, tmp_path / "a.html")
     assert place.read_text(encoding="utf-8").endswith("</html>\n")
     assert [path.name for path in tmp_path.iterdir()] == ["a.html"]

@@ -11,7 +11,7 @@ import pytest
 from pqchain.costs import CostTable
 from pqchain.errors import UsageError
 from pqchain.study import load, run, sampling
-from pqchain.study.sampling import Times, known, sample
+from pqchain.study.sampling import CostSamples, known, sample
 from pqchain.study.text import conclusions, warnings
 from tests import frames
 from tests.study.plans import COSTS, found, plan
@@ -36,7 +36,7 @@ def slower(by: float, algorithm: str = "") -> CostTable:
 
 
 def test_ratios_are_taken_within_a_pass():
-    passes = Times((COSTS, slower(3.0), slower(1.7)))
+    passes = CostSamples((COSTS, slower(3.0), slower(1.7)))
     answer = sample(plan(), passes, draws=6)
     low, high = ends(answer, "ML-DSA-44", "verification_ratio")
     assert low == pytest.approx(high)
@@ -57,12 +57,12 @@ def test_each_seed_draws_a_new_network():
 
 
 def test_overlapping_intervals_are_no_difference():
-    passes = Times((COSTS, slower(1.5, "ML-DSA-44"), slower(0.9, "ML-DSA-44")))
+    passes = CostSamples((COSTS, slower(1.5, "ML-DSA-44"), slower(0.9, "ML-DSA-44")))
     answer = sample(plan(algorithms=("ML-DSA-44",)), passes, draws=6)
     assert ends(answer, "ML-DSA-44", "verification_ratio")[0] < 1.0
     near = sample(
         plan(algorithms=("ML-DSA-44",)),
-        Times((slower(1.2, "ML-DSA-44"), slower(1.5, "ML-DSA-44"))), draws=4,
+        CostSamples((slower(1.2, "ML-DSA-44"), slower(1.5, "ML-DSA-44"))), draws=4,
     )  # fmt: skip
     said = " ".join(conclusions(near))
     assert "no difference in verification" in said
@@ -73,9 +73,9 @@ def test_overlapping_intervals_are_no_difference():
 def test_two_studies_of_the_same_machine_agree_within_their_intervals():
     rng = np.random.default_rng(3)
 
-    def measured() -> Times:
+    def measured() -> CostSamples:
         drifts = rng.lognormal(0.0, 0.2, 3)
-        return Times(tuple(slower(float(drift)) for drift in drifts))
+        return CostSamples(tuple(slower(float(drift)) for drift in drifts))
 
     one = plan(**WORLD, nodes=128, delegates=32, vote_phases=1)
     first, second = (sample(one, measured(), draws=8) for _ in range(2))
@@ -87,17 +87,17 @@ def test_two_studies_of_the_same_machine_agree_within_their_intervals():
 
 
 def test_differences_between_passes_are_reported_first():
-    twice = Times((COSTS, slower(2.0, "ML-DSA-44")))
+    twice = CostSamples((COSTS, slower(2.0, "ML-DSA-44")))
     told = twice.unsteady()
     assert told == ["times vary between passes: verify of ML-DSA-44 67%"]
     answer = sample(plan(), twice, draws=2, warnings=tuple(told))
     assert warnings(answer)[0].startswith("Warning: times vary between passes: verify of ML-DSA")
-    assert Times((COSTS,)).unsteady() == []
+    assert CostSamples((COSTS,)).unsteady() == []
 
 
 def test_busy_machine_is_reported_before_the_numbers(monkeypatch):
     monkeypatch.setattr(sampling.machine, "load_share", lambda: 0.9)
-    monkeypatch.setattr(sampling, "measured", lambda *given, **named: Times((COSTS,)))
+    monkeypatch.setattr(sampling, "measured", lambda *given, **named: CostSamples((COSTS,)))
     answer = run(plan(algorithms=("ML-DSA-44",)), draws=1)
     assert answer.warnings == (
         "the machine was busy before the measurement: 90% of its processors",
@@ -166,7 +166,7 @@ def test_passes_measure_every_scheme_and_keep_the_spread_of_samples(monkeypatch)
 
 
 def test_slowdown_widens_times_and_not_ratios():
-    still, busy = Times((COSTS,)), Times((COSTS,), drift=1.5)
+    still, busy = CostSamples((COSTS,)), CostSamples((COSTS,), drift=1.5)
     assert still.drawn(3) == COSTS
     drawn = [busy.drawn(number) for number in range(200)]
     own = COSTS["ML-DSA-44"].verify_seconds

@@ -9,7 +9,7 @@ from pqchain.errors import UsageError
 from pqchain.study import READY, load, ready
 from pqchain.study.checking import Observation
 from pqchain.study.figures import models
-from pqchain.study.sampling import Times, known
+from pqchain.study.sampling import CostSamples, known
 from pqchain.study.tables import calibration_table
 from pqchain.study.text import text
 from pqchain.study.validation import EXPECTED, FAR, calibrate, engines, large_errors
@@ -64,7 +64,7 @@ DEPENDENT = {
 @pytest.mark.parametrize("name", READY)
 def test_validation_rows_equal_the_page(name):
     base = load(name)
-    frame = calibrate(base, (known(base) or Times((ALL_COSTS,))).middle)
+    frame = calibrate(base, (known(base) or CostSamples((ALL_COSTS,))).middle)
     seen = frame[frame["observed"].notna()]
     got = list(zip(seen["quantity"], seen["error"].round(3), strict=True))
     assert [quantity for quantity, _ in got] == [quantity for quantity, _ in ERRORS[name]]
@@ -91,7 +91,7 @@ def test_validation_rows_equal_the_page(name):
 @pytest.mark.parametrize("name", ["bitcoin", "bnb", "ethereum", "solana-v0"])
 def test_every_test_row_is_within_fifteen_per_cent(name):
     base = load(name)
-    frame = calibrate(base, (known(base) or Times((ALL_COSTS,))).middle)
+    frame = calibrate(base, (known(base) or CostSamples((ALL_COSTS,))).middle)
     tests = frame[frame["observed"].notna() & (frame["dependence"] == "")]
     assert len(tests) and (tests["error"].abs() < 0.15).all()
 
@@ -136,7 +136,7 @@ def test_study_says_whether_an_engine_checked_its_plan():
 def test_certificates_explain_the_engines(name):
     base = load(name)
     tested = [row for row in base.observed if row.engine]
-    costs = Times((ALL_COSTS,)).middle
+    costs = CostSamples((ALL_COSTS,)).middle
     errors = calibrate(replace(base, observed=tuple(tested)), costs)["error"].abs()
     plain = {"certificates": "none", "pipelined": False, "extra_hops": 0, "hop_wait_seconds": 0.0}
     without = tuple(row._replace(settings={**row.settings, **plain}) for row in tested)

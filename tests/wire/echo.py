@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pqchain.errors import DataError, PqchainError
-from pqchain.reencode.protocol.messages import Reader, pack
+from pqchain.reencode.protocol.messages import MessageParser, pack
 from pqchain.wire.node import Task
 from pqchain.wire.session import Closed, Opened, Received
 
@@ -75,7 +75,7 @@ class EchoNode:
                 self._back = {each for each in self._back if each[0] != event.peer}
                 self._timer = now + BEAT_SECONDS
         elif isinstance(event, Received):
-            reader = self._readers.setdefault((event.session, event.channel), Reader())
+            reader = self._readers.setdefault((event.session, event.channel), MessageParser())
             for message in reader.feed(event.data):
                 self._message(event, message)
 

@@ -17,7 +17,7 @@ from pqchain.consensus.network import named
 from pqchain.consensus.scenario import Layout
 from pqchain.consensus.scenario import Scenario as Consensus
 from pqchain.delegates import messages
-from pqchain.delegates.messages import Kind, Message
+from pqchain.delegates.messages import Message, MessageKind
 from pqchain.delegates.setting import Setting
 from pqchain.errors import PqchainError
 from pqchain.reencode.protocol.messages import pack
@@ -180,10 +180,10 @@ def filled(message: bytes) -> bytes:
 def vote() -> bytes:
     """Return a vote of the hostile member for an invented block."""
     setting = Setting(consensus())
-    message = Message(Kind.VOTE, HOSTILE, 0, 0, bytes(32))
+    message = Message(MessageKind.VOTE, HOSTILE, 0, 0, bytes(32))
     signature = setting.keys.sign(HOSTILE, message.statement(message.body))
-    field = setting.field_bytes(Kind.VOTE)
-    return messages.encode(Message(Kind.VOTE, HOSTILE, 0, 0, bytes(32), signature),
+    field = setting.field_bytes(MessageKind.VOTE)
+    return messages.encode(Message(MessageKind.VOTE, HOSTILE, 0, 0, bytes(32), signature),
                            field_bytes=field)  # fmt: skip
 
 
@@ -216,7 +216,7 @@ async def begun_messages(member: Member, node: str, block: str) -> None:
 
 async def valid(member: Member, node: str, block: str) -> None:
     """Send valid messages as fast as possible."""
-    status = messages.encode(Message(Kind.STATUS, HOSTILE, 0, 0, b""))
+    status = messages.encode(Message(MessageKind.STATUS, HOSTILE, 0, 0, b""))
     data = filled(status) + filled(vote()) if node == "delegate" else filled(beat())
     async for session in sessions(member):
         channel = member.open(session)

@@ -12,12 +12,12 @@ from pqchain.errors import DataError, PqchainError, Unsupported, UsageError
 from pqchain.wire.drivers import namespaces, processes, virtual
 from pqchain.wire.drivers.job import Job, NodeFailure
 from pqchain.wire.drivers.link import Link
-from pqchain.wire.drivers.virtual import Model
+from pqchain.wire.drivers.virtual import CostModel
 from pqchain.wire.transports import registry
 
 ROOT = Path(__file__).parents[2]
 COUNT, NODES = 5, 3
-MODEL = Model(task_seconds=lambda task: 1e-6 * task.size, jitter_seconds=1e-3)
+MODEL = CostModel(task_seconds=lambda task: 1e-6 * task.size, jitter_seconds=1e-3)
 
 
 @pytest.fixture(autouse=True)

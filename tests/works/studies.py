@@ -15,7 +15,7 @@ from pqchain.delegates.service_times import Computer
 from pqchain.works.pqdpol import measured, plans
 from tests.delegates.runs import executed
 
-PLAN = plans.Plan(
+PLAN = plans.RunPlan(
     exponents=(1, 2, 3), heights=3, computers=(2, 4, 8), delegation=(8, 16), voters=8,
     mixed=(("Dilithium2", 2), ("Falcon-512", 4)),
 )  # fmt: skip

@@ -14,7 +14,7 @@ from pqchain.algorithms import ALGORITHMS
 from pqchain.errors import DataError, UnknownName
 from pqchain.figures import Kind
 from pqchain.installation import read_toml
-from pqchain.reencode.scenario import Scenario
+from pqchain.reencode.scenario import ReplayScenario
 from pqchain.reencode.storage.layout import chunk_bytes
 from pqchain.works import papers, printed, registry
 from pqchain.works.printed import KINDS, PRINTED, SIZE, SIZE_VERDICTS
@@ -100,8 +100,8 @@ def test_settings_taken_from_the_paper_equal_the_printed_ones(work):
 
 
 def test_settings_are_read_from_the_code(monkeypatch):
-    scenario = dataclasses.replace(Scenario(), nodes=12, before=(8, 4), after=(7, 3))
-    monkeypatch.setattr(reencoding, "Scenario", lambda: scenario)
+    scenario = dataclasses.replace(ReplayScenario(), nodes=12, before=(8, 4), after=(7, 3))
+    monkeypatch.setattr(reencoding, "ReplayScenario", lambda: scenario)
     frame = registry.get("quic-reencoding").printed().set_index("printed_name")["ours"]
     assert frame["Nodes of experiment 1"] == frame["Chunks of a block"] == 12
     assert frame["Nodes left in experiment 2"] == 11

@@ -7,7 +7,7 @@ import pytest
 
 from pqchain import reencode, results
 from pqchain.errors import PqchainError, UnknownName
-from pqchain.reencode.scenario import Scenario
+from pqchain.reencode.scenario import ReplayScenario
 from pqchain.wire.transports import aioquic
 from pqchain.wire.transports.registry import TRANSPORTS
 from pqchain.works import papers, registry
@@ -117,7 +117,7 @@ def test_virtual_run_in_its_own_process_gives_the_same_numbers():
     apart = replays._run_processes([("a", options, 2)], lambda: steps.append(1))["a"]
     assert steps == [1]
     assert apart["repeat"].tolist() == [2]
-    here = reencode.replay(Scenario(experiment="exchange", block_bytes=7000, seed=5)).frame
+    here = reencode.replay(ReplayScenario(experiment="exchange", block_bytes=7000, seed=5)).frame
     assert apart["transfer_seconds"].tolist() == here["transfer_seconds"].tolist()
     assert apart["scenario_id"].tolist() == here["scenario_id"].tolist()
 
@@ -156,7 +156,7 @@ def test_without_a_clock_nothing_is_replayed():
 
 
 def test_paper_preset_adds_sockets_and_transports(monkeypatch):
-    asked: list[tuple[Scenario, dict[str, object]]] = []
+    asked: list[tuple[ReplayScenario, dict[str, object]]] = []
 
     def apart(orders, step):
         counts = asked_of(orders)
@@ -282,7 +282,7 @@ def test_unavailable_transport_is_a_row_with_the_reason(monkeypatch):
         raise PqchainError("no sockets left")
 
     monkeypatch.setattr(replays, "replay", refuse)
-    row = replays._attempt(Scenario(mode="loopback")).iloc[0]
+    row = replays._attempt(ReplayScenario(mode="loopback")).iloc[0]
     assert (row["status"], row["verdict"]) == ("failed", "no sockets left")
 
 

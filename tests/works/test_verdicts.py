@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pqchain.render import html
 from pqchain.works.comparisons import decide
-from pqchain.works.readers import Number, Reader
+from pqchain.works.readers import Number, NumberReader
 from pqchain.works.verdicts import (
     CLOCK,
     CODE,
@@ -84,14 +84,14 @@ def test_verdict_words_are_shared():
         Verdict(FAILS, "", "measured").word = FAILS
 
 
-def reader(source: str, fitted=(), **values: tuple[float, Standing]) -> Reader:
+def reader(source: str, fitted=(), **values: tuple[float, Standing]) -> NumberReader:
     """Return a reader of synthetic numbers."""
 
     def read(name, quantity, implementation):
         value, standing = values[name]
         return Number(value, standing=standing)
 
-    return Reader(source, read, fitted=fitted)
+    return NumberReader(source, read, fitted=fitted)
 
 
 LESS = [{"kind": "less", "quantity": "q", "smaller": ["a"], "larger": ["b"]}]
@@ -146,7 +146,7 @@ def test_fit_has_no_rank_below_its_error():
     def read(name, quantity, implementation):
         return Number({"a": 29.29, "b": 29.33}[name], noise=2.1, error=2.1)
 
-    result = decide(LESS, Reader("modelled", read, fitted=("q",)))
+    result = decide(LESS, NumberReader("modelled", read, fitted=("q",)))
     assert result.word == OPEN
     assert "too close to rank" in result.evidence
 

@@ -27,7 +27,7 @@ def collect(algorithm: str) -> tuple[Vector, ...]:
     from pqchain.conform.generators import falcon_honest
 
     collector = Collector(algorithm)
-    forger = Forger(collector)
+    forger = FalconForger(collector)
     forger.norms()
     forger.coefficients_of_s2()
     forger.coefficients_of_s1()
@@ -38,7 +38,7 @@ def collect(algorithm: str) -> tuple[Vector, ...]:
     return collector.vectors()
 
 
-class Forger:
+class FalconForger:
     """Generator of the vectors under constant keys for one parameter set."""
 
     def __init__(self, collector: Collector) -> None:

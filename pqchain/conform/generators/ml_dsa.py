@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pqchain.conform.models import ml_dsa as model
-from pqchain.conform.models.ml_dsa import PARAMETER_SETS, Integers, N, ParameterSet
+from pqchain.conform.models.ml_dsa import PARAMETER_SETS, Integers, MLDSAParameters, N
 from pqchain.conform.vector import Collector, SignatureVector, Vector
 
 MESSAGE = b"boundary"
@@ -21,13 +21,13 @@ LANES = ((0, 7), (0, 8), (1, 8), (2, 131), (-1, 248))
 """Positions (row, coefficient) at ends of SIMD registers, besides the ends of polynomials."""
 RHO = bytes(range(32))
 
-Rounding = Callable[[ParameterSet, Integers, Integers], Integers]
+Rounding = Callable[[MLDSAParameters, Integers, Integers], Integers]
 
 
 def collect(algorithm: str, *more: Callable[[Collector], None]) -> tuple[Vector, ...]:
     """Return an algorithm's vectors under crafted keys, and those that the functions `more` add."""
     collector = Collector(algorithm)
-    forger = Forger(collector)
+    forger = MLDSAForger(collector)
     forger.bounds_on_z()
     forger.roundings()
     forger.hint_counters()
@@ -42,7 +42,7 @@ def collect(algorithm: str, *more: Callable[[Collector], None]) -> tuple[Vector,
     return collector.vectors()
 
 
-class Forger:
+class MLDSAForger:
     """Generator of the vectors under crafted keys for one parameter set."""
 
     def __init__(self, collector: Collector) -> None:
@@ -306,7 +306,7 @@ class Forger:
         )  # fmt: skip
 
 
-def steer(p: ParameterSet, z: Integers, row: int, n: int, value: int, *, rho: bytes) -> Integers:
+def steer(p: MLDSAParameters, z: Integers, row: int, n: int, value: int, *, rho: bytes) -> Integers:
     """Return z with one coefficient changed so that (A z)[row][n] equals `value`."""
     # (A z)[row][n] is linear in z; these are its columns x 256 factors.
     factors = (model.INVERSE[n] * model.expand_a(p, rho)[row] % model.Q) @ model.FORWARD % model.Q
@@ -321,6 +321,6 @@ def steer(p: ParameterSet, z: Integers, row: int, n: int, value: int, *, rho: by
     raise AssertionError(f"no single coefficient of z reaches {value}; use another z")
 
 
-def _opposite_hints(p: ParameterSet, hints: Integers, values: Integers) -> Integers:
+def _opposite_hints(p: MLDSAParameters, hints: Integers, values: Integers) -> Integers:
     high, low = model.decompose(p, values)
     return (high - hints * np.where(low > 0, 1, -1)) % p.high_parts

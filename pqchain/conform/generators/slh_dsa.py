@@ -19,8 +19,8 @@ from pqchain.conform.models.slh_dsa import (
     WOTS_PK,
     WOTS_PRF,
     Address,
-    ParameterSet,
     PreHash,
+    SLHDSAParameters,
     W,
 )
 from pqchain.conform.models.slh_dsa_verifier import SLHDSAVerifier
@@ -54,7 +54,7 @@ def collect(algorithm: str) -> tuple[Vector, ...]:
 
 
 @cache
-def _highest_tree(p: ParameterSet, seed: bytes) -> list[list[bytes]]:
+def _highest_tree(p: SLHDSAParameters, seed: bytes) -> list[list[bytes]]:
     """Return the levels of the highest tree of a key pair, from the leaves to the root."""
     layer = p.d - 1
 
@@ -74,7 +74,7 @@ def _highest_tree(p: ParameterSet, seed: bytes) -> list[list[bytes]]:
     return model.nodes([leaf(i) for i in range(1 << p.tree_height)], parent)
 
 
-def _chain_start(p: ParameterSet, seed: bytes, leaf: int, chain: int) -> bytes:
+def _chain_start(p: SLHDSAParameters, seed: bytes, leaf: int, chain: int) -> bytes:
     """Return PRF of the secret seed for a chain of the highest tree."""
     secret = _bytes("secret seed", p.n)
     return model.tweaked_hash(p, seed, Address(p.d - 1, 0, WOTS_PRF, (leaf, chain, 0)), secret)

@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class RuleCheck:
     """The result of one rule for one case."""
 
     name: str
@@ -22,14 +22,14 @@ class Check:
     """Whether the specification leaves the rule to the verifier."""
 
 
-class Model(ABC):
+class ReferenceModel(ABC):
     """Model of a verifier, or of the receiver of a KEM, for one parameter set."""
 
     @abstractmethod
     def __init__(self, name: str) -> None: ...
 
     @abstractmethod
-    def checks(self, *case: Any) -> Iterator[Check]:
+    def checks(self, *case: Any) -> Iterator[RuleCheck]:
         """Yield the result of each rule; stop at a failure that makes the others inapplicable.
 
         The arguments are `Vector.case`: of a verifier message, signature, public key and context.
@@ -40,7 +40,7 @@ class Model(ABC):
         return all(check.holds for check in self.checks(*case))
 
 
-def expected(checks: Iterable[Check]) -> str:
+def expected(checks: Iterable[RuleCheck]) -> str:
     """Return "valid", "invalid", or "acceptable" if only rules left to the verifier fail."""
     failed = [check for check in checks if not check.holds]
     if not failed:

@@ -24,7 +24,7 @@ SECOND_ROUND_BOUNDS = {512: 43533782, 1024: 87067565}
 
 
 @dataclass(frozen=True, slots=True)
-class ParameterSet:
+class FalconParameters:
     """One column of the specification's table 3.3, with padded or unpadded signatures."""
 
     name: str
@@ -48,10 +48,10 @@ class ParameterSet:
 PARAMETER_SETS = {
     parameters.name: parameters
     for parameters in (
-        ParameterSet("Falcon-512", 512, 34034726, 666, False),
-        ParameterSet("Falcon-1024", 1024, 70265242, 1280, False),
-        ParameterSet("Falcon-padded-512", 512, 34034726, 666, True),
-        ParameterSet("Falcon-padded-1024", 1024, 70265242, 1280, True),
+        FalconParameters("Falcon-512", 512, 34034726, 666, False),
+        FalconParameters("Falcon-1024", 1024, 70265242, 1280, False),
+        FalconParameters("Falcon-padded-512", 512, 34034726, 666, True),
+        FalconParameters("Falcon-padded-1024", 1024, 70265242, 1280, True),
     )
 }
 

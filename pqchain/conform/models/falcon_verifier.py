@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from pqchain.conform.models import falcon as model
-from pqchain.conform.models.checks import Check, Model
+from pqchain.conform.models.checks import ReferenceModel, RuleCheck
 from pqchain.conform.models.falcon import MAX_COEFFICIENT, SALT_BYTES, Decoded, Integers, Q
 
 
@@ -26,7 +26,7 @@ def _first_half(h: bytes, s2: tuple[int, ...], salt: bytes, message: bytes, limi
     return model.centred(c - model.times(np.array(s2, dtype=np.int64), model.decode_key(h) % Q))
 
 
-class FalconVerifier(Model):
+class FalconVerifier(ReferenceModel):
     """Falcon verifier for one parameter set; its methods are the rules, in order of application."""
 
     sample_limit = 5 * Q
@@ -37,36 +37,36 @@ class FalconVerifier(Model):
 
     def checks(
         self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
-    ) -> Iterator[Check]:
+    ) -> Iterator[RuleCheck]:
         """Yield the result of each rule; stop at a failure that makes the others inapplicable."""
         p = self.parameters
         section = "Falcon 1.2, section 3.11.4"
         if context:
             # Falcon's hash does not cover a context, so no other rule can be applied.
-            yield Check("context", "Falcon 1.2, algorithm 16", False, "Falcon has no context")
+            yield RuleCheck("context", "Falcon 1.2, algorithm 16", False, "Falcon has no context")
             return
         fits = self.key_fits(len(public_key))
         detail = f"{len(public_key)} bytes; {p.name} has {p.public_key_bytes}"
-        yield Check("public key length", section, fits, detail)
+        yield RuleCheck("public key length", section, fits, detail)
         if not fits:
             return
         detail = f"{public_key[0]:02x}; expected {p.log_n:02x}"
-        yield Check("public key header", section, self.key_header_fits(public_key[0]), detail)
+        yield RuleCheck("public key header", section, self.key_header_fits(public_key[0]), detail)
         h = public_key[1 : p.public_key_bytes]
         large = self.large_values(model.decode_key(h))
         detail = "every value of h is below q"
         if large:
             detail = f"h[{large[0]}] = {model.decode_key(h)[large[0]]}; it must be below q = {Q}"
-        yield Check("public key range", section, not large, detail)
+        yield RuleCheck("public key range", section, not large, detail)
         yield from self.signature_checks(message, signature, h)
 
-    def signature_checks(self, message: bytes, signature: bytes, h: bytes) -> Iterator[Check]:
+    def signature_checks(self, message: bytes, signature: bytes, h: bytes) -> Iterator[RuleCheck]:
         """Yield the results of the signature rules; `h` is a key of valid length, headerless."""
         p = self.parameters
         section = "Falcon 1.2, section 3.11.3"
         enough = len(signature) > 1 + SALT_BYTES
         detail = f"{len(signature)} bytes; header and salt take {1 + SALT_BYTES}"
-        yield Check("signature length", section, enough, detail)
+        yield RuleCheck("signature length", section, enough, detail)
         if not enough:
             return
         header, salt = signature[0], signature[1 : 1 + SALT_BYTES]
@@ -75,26 +75,26 @@ class FalconVerifier(Model):
             yield from self.uncompressed_checks(message, salt, body, h)
             return
         detail = f"{header:02x}; expected {0x30 + p.log_n:02x}"
-        yield Check("signature header", section, self.header_fits(header), detail)
+        yield RuleCheck("signature header", section, self.header_fits(header), detail)
 
         decoded = model.decompress(p.n, body)
         complete = len(decoded.s2) == p.n
         detail = f"the bits encode {len(decoded.s2)} of {p.n} coefficients"
-        yield Check("end of s2", "Falcon 1.2, algorithm 18, line 6", complete, detail)
+        yield RuleCheck("end of s2", "Falcon 1.2, algorithm 18, line 6", complete, detail)
         if not complete:
             return
         signed = self.signed_zeros(decoded)
         detail = f"s2[{signed[0]}] is a negative zero" if signed else "no zero is negative"
-        yield Check("minus zero", "Falcon 1.2, algorithm 18, line 9", not signed, detail)
+        yield RuleCheck("minus zero", "Falcon 1.2, algorithm 18, line 9", not signed, detail)
         yield from self.padding_checks(body, decoded.used_bits)
         yield from self.norm_checks(message, salt, decoded.s2, h)
 
-    def padding_checks(self, body: bytes, used_bits: int) -> Iterator[Check]:
+    def padding_checks(self, body: bytes, used_bits: int) -> Iterator[RuleCheck]:
         """Yield the results of the rules on the bits and bytes after the last coefficient."""
         p = self.parameters
         used = -(-used_bits // 8)
         spare = model.to_bits(body[used - 1 : used])[used_bits - 8 * (used - 1) :]
-        yield Check(
+        yield RuleCheck(
             "unused bits",
             "Falcon 1.2, algorithm 18, line 12",
             self.unused_bits_fit(spare),
@@ -102,7 +102,7 @@ class FalconVerifier(Model):
         )
         padding = body[used:]
         faults = self.padding_faults(padding)
-        yield Check(
+        yield RuleCheck(
             "padding",
             "Falcon 1.2, section 3.11.3",
             not faults,
@@ -114,7 +114,7 @@ class FalconVerifier(Model):
         fits = self.length_fits(length, len(padding))
         # The specification defines padded and unpadded signatures. It leaves open whether to accept
         # a complete signature of the other form; any other length is invalid.
-        yield Check(
+        yield RuleCheck(
             "form",
             "Falcon 1.2, section 3.11.3",
             fits,
@@ -125,26 +125,26 @@ class FalconVerifier(Model):
 
     def uncompressed_checks(
         self, message: bytes, salt: bytes, body: bytes, h: bytes
-    ) -> Iterator[Check]:
+    ) -> Iterator[RuleCheck]:
         """Yield the results of the rules on the uncompressed form, whose support is optional."""
         detail = "the form is uncompressed (cc = 10); expected the compressed form"
         form = "Falcon 1.2, section 3.11.3"
-        yield Check("form", form, False, detail, open=True)
+        yield RuleCheck("form", form, False, detail, open=True)
         bits = model.to_bits(body)
         values = [int(bits[i : i + 12], 2) for i in range(0, len(bits), 12)]
         s2 = [value - 4096 if value >= 2048 else value for value in values]
         fits = min(s2) > -2048
         detail = f"the least coefficient is {min(s2)}; it must be above -2048"
-        yield Check("range of s2", form, fits, detail)
+        yield RuleCheck("range of s2", form, fits, detail)
         yield from self.norm_checks(message, salt, s2, h)
 
     def norm_checks(
         self, message: bytes, salt: bytes, s2: Sequence[int], h: bytes
-    ) -> Iterator[Check]:
+    ) -> Iterator[RuleCheck]:
         """Yield the results of the rules on the size of coefficients and on the norm."""
         p = self.parameters
         longest = max(map(abs, s2))
-        yield Check(
+        yield RuleCheck(
             "size of s2",
             "Falcon 1.2, algorithm 18; the reference code allows at most 2047",
             self.size_fits(longest),
@@ -153,7 +153,7 @@ class FalconVerifier(Model):
         )
         s1 = self.first_half(h, tuple(s2), salt, message)
         first, second = int(s1 @ s1), sum(value * value for value in s2)
-        yield Check(
+        yield RuleCheck(
             "norm",
             "Falcon 1.2, algorithm 16, line 6",
             self.norm_fits(first, second),

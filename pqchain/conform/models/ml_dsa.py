@@ -23,7 +23,7 @@ D = 13
 
 
 @dataclass(frozen=True, slots=True)
-class ParameterSet:
+class MLDSAParameters:
     """One column of FIPS 204, table 1, or of the Dilithium specification, table 2."""
 
     name: str
@@ -78,12 +78,12 @@ class ParameterSet:
 PARAMETER_SETS = {
     parameters.name: parameters
     for parameters in (
-        ParameterSet("ML-DSA-44", 4, 4, 78, 39, 17, 88, 80, 32, True),
-        ParameterSet("ML-DSA-65", 6, 5, 196, 49, 19, 32, 55, 48, True),
-        ParameterSet("ML-DSA-87", 8, 7, 120, 60, 19, 32, 75, 64, True),
-        ParameterSet("Dilithium2", 4, 4, 78, 39, 17, 88, 80, 32, False),
-        ParameterSet("Dilithium3", 6, 5, 196, 49, 19, 32, 55, 32, False),
-        ParameterSet("Dilithium5", 8, 7, 120, 60, 19, 32, 75, 32, False),
+        MLDSAParameters("ML-DSA-44", 4, 4, 78, 39, 17, 88, 80, 32, True),
+        MLDSAParameters("ML-DSA-65", 6, 5, 196, 49, 19, 32, 55, 48, True),
+        MLDSAParameters("ML-DSA-87", 8, 7, 120, 60, 19, 32, 75, 64, True),
+        MLDSAParameters("Dilithium2", 4, 4, 78, 39, 17, 88, 80, 32, False),
+        MLDSAParameters("Dilithium3", 6, 5, 196, 49, 19, 32, 55, 32, False),
+        MLDSAParameters("Dilithium5", 8, 7, 120, 60, 19, 32, 75, 32, False),
     )
 }
 
@@ -139,7 +139,7 @@ def unpack(data: bytes, bits: int) -> Integers:
 
 
 @lru_cache(maxsize=64)
-def expand_a(parameters: ParameterSet, rho: bytes) -> Integers:
+def expand_a(parameters: MLDSAParameters, rho: bytes) -> Integers:
     """Return the NTT of the matrix A, as rows x columns x 256 (FIPS 204, algorithm 32)."""
     matrix = np.empty((parameters.rows, parameters.columns, N), dtype=np.int64)
     for row in range(parameters.rows):
@@ -152,20 +152,20 @@ def expand_a(parameters: ParameterSet, rho: bytes) -> Integers:
     return matrix
 
 
-def product(parameters: ParameterSet, rho: bytes, z: Integers) -> Integers:
+def product(parameters: MLDSAParameters, rho: bytes, z: Integers) -> Integers:
     """Return A z modulo q, as rows x 256 in [0, q)."""
     return inverse((expand_a(parameters, rho) * transform(z) % Q).sum(axis=1))
 
 
 def commitment(
-    parameters: ParameterSet, rho: bytes, z: Integers, c: Integers, t1: Integers
+    parameters: MLDSAParameters, rho: bytes, z: Integers, c: Integers, t1: Integers
 ) -> Integers:
     """Return w' = A z - c t1 2^d modulo q, as rows x 256 in [0, q)."""
     shifted = transform(t1 << D) * transform(c[None]) % Q
     return inverse((expand_a(parameters, rho) * transform(z) % Q).sum(axis=1) - shifted)
 
 
-def decompose(parameters: ParameterSet, values: Integers) -> tuple[Integers, Integers]:
+def decompose(parameters: MLDSAParameters, values: Integers) -> tuple[Integers, Integers]:
     """Return high and low parts of values in [0, q) (FIPS 204, algorithm 36)."""
     width = 2 * parameters.gamma2
     low = values % width
@@ -174,20 +174,20 @@ def decompose(parameters: ParameterSet, values: Integers) -> tuple[Integers, Int
     return np.where(wraps, 0, (values - low) // width), np.where(wraps, low - 1, low)
 
 
-def use_hint(parameters: ParameterSet, hints: Integers, values: Integers) -> Integers:
+def use_hint(parameters: MLDSAParameters, hints: Integers, values: Integers) -> Integers:
     """Return the high parts corrected by hints (FIPS 204, algorithm 40)."""
     high, low = decompose(parameters, values)
     return (high + hints * np.where(low > 0, 1, -1)) % parameters.high_parts
 
 
-def encode_hints(parameters: ParameterSet, hints: Integers) -> bytes:
+def encode_hints(parameters: MLDSAParameters, hints: Integers) -> bytes:
     """Return encoded hints: positions and counters (FIPS 204, algorithm 20)."""
     positions = [int(n) for row in hints for n in np.flatnonzero(row)]
     counters = [int(count) for count in np.cumsum(hints.sum(axis=1))]
     return bytes(positions + [0] * (parameters.omega - len(positions)) + counters)
 
 
-def read_hints(parameters: ParameterSet, data: bytes) -> Integers:
+def read_hints(parameters: MLDSAParameters, data: bytes) -> Integers:
     """Return the decoded hints (rows x 256), also for an invalid encoding.
 
     The order of positions and the padding are not checked. With counters above omega, the bytes of
@@ -203,7 +203,7 @@ def read_hints(parameters: ParameterSet, data: bytes) -> Integers:
 
 
 @lru_cache(maxsize=4096)
-def sample_in_ball(parameters: ParameterSet, seed: bytes) -> Integers:
+def sample_in_ball(parameters: MLDSAParameters, seed: bytes) -> Integers:
     """Return the challenge polynomial for a challenge hash (FIPS 204, algorithm 29)."""
     stream = iter(shake_256(seed).digest(2048))
     signs = int.from_bytes(bytes(next(stream) for _ in range(8)), "little")
@@ -216,20 +216,20 @@ def sample_in_ball(parameters: ParameterSet, seed: bytes) -> Integers:
     return c
 
 
-def prefix(parameters: ParameterSet, context: bytes) -> bytes:
+def prefix(parameters: MLDSAParameters, context: bytes) -> bytes:
     """Return the prefix of the message (FIPS 204, algorithm 3, line 5), empty for Dilithium."""
     return bytes([0, len(context)]) + context if parameters.standard else b""
 
 
 def message_hash(
-    parameters: ParameterSet, public_key: bytes, message: bytes, prefix: bytes
+    parameters: MLDSAParameters, public_key: bytes, message: bytes, prefix: bytes
 ) -> bytes:
     """Return the 64-byte mu, the hash of the hashed public key, the prefix and the message."""
     key_hash = shake_256(public_key).digest(64 if parameters.standard else 32)
     return shake_256(key_hash + prefix + message).digest(64)
 
 
-def challenge_hash(parameters: ParameterSet, mu: bytes, high: Integers) -> bytes:
+def challenge_hash(parameters: MLDSAParameters, mu: bytes, high: Integers) -> bytes:
     """Return the challenge hash (first part of a signature) of mu and corrected high parts."""
     bits = (parameters.high_parts - 1).bit_length()
     return shake_256(mu + pack(high, bits)).digest(parameters.challenge_bytes)

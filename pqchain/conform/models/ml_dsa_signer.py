@@ -13,14 +13,14 @@ from hashlib import shake_256
 import numpy as np
 
 from pqchain.conform.models import ml_dsa
-from pqchain.conform.models.ml_dsa import PARAMETER_SETS, D, Integers, N, ParameterSet, Q
+from pqchain.conform.models.ml_dsa import PARAMETER_SETS, D, Integers, MLDSAParameters, N, Q
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Key:
     """Parts of a key pair; `repr` omits all of them, because some are secret."""
 
-    parameters: ParameterSet
+    parameters: MLDSAParameters
     rho: bytes
     signing_seed: bytes
     s1: Integers
@@ -45,7 +45,7 @@ class Response:
     correctable: bool
     """Whether at most omega hints correct w' to the committed high parts."""
 
-    def encoded(self, parameters: ParameterSet) -> bytes:
+    def encoded(self, parameters: MLDSAParameters) -> bytes:
         """Return the encoded signature (FIPS 204, algorithm 26); needs at most omega hints."""
         z = ml_dsa.pack(parameters.gamma1 - self.z, parameters.gamma1_bits + 1)
         return self.seed + z + ml_dsa.encode_hints(parameters, self.hints)
@@ -60,7 +60,7 @@ def generate(name: str, seed: bytes) -> Key:
     return _key(p, rho, signing_seed, np.array(short))
 
 
-def _key(p: ParameterSet, rho: bytes, signing_seed: bytes, short: Integers) -> Key:
+def _key(p: MLDSAParameters, rho: bytes, signing_seed: bytes, short: Integers) -> Key:
     s1, s2 = short[: p.columns], short[p.columns :]
     t = (ml_dsa.product(p, rho, s1) + s2) % Q
     t0 = t % (1 << D)  # algorithm 35
@@ -77,7 +77,7 @@ def public_key(name: str, secret_key: bytes) -> bytes:
     return _key(p, secret_key[:32], b"", eta - ml_dsa.unpack(packed, bits)).public_key
 
 
-def _short(p: ParameterSet, secret_seed: bytes, nonce: int) -> list[int]:
+def _short(p: MLDSAParameters, secret_seed: bytes, nonce: int) -> list[int]:
     """Return a polynomial with coefficients in [-eta, eta] (FIPS 204, algorithms 15 and 31)."""
     # beta = tau * eta
     eta = p.beta // p.tau
@@ -88,7 +88,7 @@ def _short(p: ParameterSet, secret_seed: bytes, nonce: int) -> list[int]:
     return [next(values) for _ in range(N)]
 
 
-def mask(p: ParameterSet, seed: bytes, count: int) -> Integers:
+def mask(p: MLDSAParameters, seed: bytes, count: int) -> Integers:
     """Return the masking vector (columns x 256) for a 64-byte seed (FIPS 204, algorithm 34)."""
     bits = p.gamma1_bits + 1
     rows = [

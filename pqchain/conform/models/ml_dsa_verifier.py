@@ -13,18 +13,18 @@ from functools import lru_cache
 import numpy as np
 
 from pqchain.conform.models import ml_dsa as model
-from pqchain.conform.models.checks import Check, Model
-from pqchain.conform.models.ml_dsa import PARAMETER_SETS, Integers, ParameterSet, unpack
+from pqchain.conform.models.checks import ReferenceModel, RuleCheck
+from pqchain.conform.models.ml_dsa import PARAMETER_SETS, Integers, MLDSAParameters, unpack
 
 
 @lru_cache(maxsize=8192)
-def _commitment_of(parameters: ParameterSet, z: bytes, seed: bytes, public_key: bytes) -> Integers:
+def _commitment_of(p: MLDSAParameters, z: bytes, seed: bytes, public_key: bytes) -> Integers:
     """Return w' for an encoded z and public key. Cached, because most mutants share the result."""
     return model.commitment(
-        parameters,
+        p,
         public_key[:32],
-        parameters.gamma1 - unpack(z, parameters.gamma1_bits + 1),
-        model.sample_in_ball(parameters, seed),
+        p.gamma1 - unpack(z, p.gamma1_bits + 1),
+        model.sample_in_ball(p, seed),
         unpack(public_key[32:], 10),
     )
 
@@ -38,7 +38,7 @@ def _compared(signed: bytes, computed: bytes) -> str:
     return f"byte {start} on is {signed[start:end].hex()}; computed {computed[start:end].hex()}"
 
 
-class MLDSAVerifier(Model):
+class MLDSAVerifier(ReferenceModel):
     """ML-DSA or Dilithium verifier for one parameter set; its methods are the rules."""
 
     def __init__(self, name: str) -> None:
@@ -46,7 +46,7 @@ class MLDSAVerifier(Model):
 
     def checks(
         self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
-    ) -> Iterator[Check]:
+    ) -> Iterator[RuleCheck]:
         """Yield the result of each rule; stop at a wrong length, as no other rule applies then."""
         p = self.parameters
         lengths = self.lengths(signature, public_key, context)
@@ -59,7 +59,7 @@ class MLDSAVerifier(Model):
         z_bytes, hint_bytes = rest[: p.z_bytes], rest[p.z_bytes :]
 
         faults = self.counter_faults(hint_bytes)
-        yield Check(
+        yield RuleCheck(
             "hint counters",
             "FIPS 204, algorithm 21, line 4",
             not faults,
@@ -67,7 +67,7 @@ class MLDSAVerifier(Model):
             f"most {p.omega}" if faults else f"counters {list(hint_bytes[p.omega :])}",
         )  # fmt: skip
         faults = self.order_faults(hint_bytes)
-        yield Check(
+        yield RuleCheck(
             "hint order",
             "FIPS 204, algorithm 21, line 9",
             not faults,
@@ -75,7 +75,7 @@ class MLDSAVerifier(Model):
             "greater" if faults else "positions increase in every row",
         )  # fmt: skip
         padding = self.padding_faults(hint_bytes)
-        yield Check(
+        yield RuleCheck(
             "hint padding",
             "FIPS 204, algorithm 21, line 17",
             not padding,
@@ -86,7 +86,7 @@ class MLDSAVerifier(Model):
         z = p.gamma1 - unpack(z_bytes, p.gamma1_bits + 1)
         long = self.long_coefficients(z)
         row, n = long[0] if long else np.unravel_index(int(np.abs(z).argmax()), z.shape)
-        yield Check(
+        yield RuleCheck(
             "bound on z",
             "FIPS 204, algorithm 8, line 13",
             not long,
@@ -97,28 +97,28 @@ class MLDSAVerifier(Model):
         high = self.corrected(model.read_hints(p, hint_bytes), values)
         mu = model.message_hash(p, self.hashed_key(public_key), message, self.prefix(context))
         computed = model.challenge_hash(p, mu, high)
-        yield Check(
+        yield RuleCheck(
             "challenge",
             "FIPS 204, algorithm 8, line 13",
             self.same_challenge(seed, computed),
             _compared(seed, computed),
         )
 
-    def lengths(self, signature: bytes, public_key: bytes, context: bytes) -> list[Check]:
+    def lengths(self, signature: bytes, public_key: bytes, context: bytes) -> list[RuleCheck]:
         """Return the results of the length rules (FIPS 204, section 3.6.2; algorithm 3, line 1)."""
         p = self.parameters
         limit = 255 if p.standard else 0
         section = "FIPS 204, section 3.6.2"
         return [
-            Check(
+            RuleCheck(
                 "public key length", section, self.key_fits(len(public_key)),
                 f"{len(public_key)} bytes; {p.name} has {p.public_key_bytes}",
             ),
-            Check(
+            RuleCheck(
                 "signature length", section, self.signature_fits(len(signature)),
                 f"{len(signature)} bytes; {p.name} has {p.signature_bytes}",
             ),
-            Check(
+            RuleCheck(
                 "context length", "FIPS 204, algorithm 3, line 1", self.context_fits(len(context)),
                 f"{len(context)} bytes; at most {limit}",
             ),

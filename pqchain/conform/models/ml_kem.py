@@ -23,7 +23,7 @@ SECRET_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
-class ParameterSet:
+class MLKEMParameters:
     """One row of FIPS 203, table 2."""
 
     name: str
@@ -57,9 +57,9 @@ class ParameterSet:
 PARAMETER_SETS = {
     parameters.name: parameters
     for parameters in (
-        ParameterSet("ML-KEM-512", 2, 3, 10, 4),
-        ParameterSet("ML-KEM-768", 3, 2, 10, 4),
-        ParameterSet("ML-KEM-1024", 4, 2, 11, 5),
+        MLKEMParameters("ML-KEM-512", 2, 3, 10, 4),
+        MLKEMParameters("ML-KEM-768", 3, 2, 10, 4),
+        MLKEMParameters("ML-KEM-1024", 4, 2, 11, 5),
     )
 }
 
@@ -177,7 +177,7 @@ def hash_j(data: bytes) -> bytes:
     return shake_256(data).digest(32)
 
 
-def generate(p: ParameterSet, d: bytes, z: bytes) -> tuple[bytes, bytes]:
+def generate(p: MLKEMParameters, d: bytes, z: bytes) -> tuple[bytes, bytes]:
     """Return encapsulation and decapsulation key of the two seeds (FIPS 203, algorithm 16)."""
     rho, sigma = hash_g(d + bytes([p.k]))
     s = transform(sample_cbd(sigma, 0, p.k, p.eta1))
@@ -187,7 +187,7 @@ def generate(p: ParameterSet, d: bytes, z: bytes) -> tuple[bytes, bytes]:
     return key, encode(s, 12) + key + hash_h(key) + z
 
 
-def noise(p: ParameterSet, r: bytes) -> tuple[Integers, Integers, Integers]:
+def noise(p: MLKEMParameters, r: bytes) -> tuple[Integers, Integers, Integers]:
     """Return y, e1 and e2 of an encryption, drawn from r (FIPS 203, algorithm 14)."""
     y, e1 = sample_cbd(r, 0, p.k, p.eta1), sample_cbd(r, p.k, p.k, p.eta2)
     return y, e1, sample_cbd(r, 2 * p.k, 1, p.eta2)[0]
@@ -195,14 +195,14 @@ def noise(p: ParameterSet, r: bytes) -> tuple[Integers, Integers, Integers]:
 
 @lru_cache(maxsize=1024)
 def encrypt_parts(
-    p: ParameterSet, key: bytes, message: bytes, r: bytes
+    p: MLKEMParameters, key: bytes, message: bytes, r: bytes
 ) -> tuple[Integers, Integers]:
     """Return u (k x 256) and v (256) of an encryption, before compression."""
     return encrypt_with(p, expand_a(p.k, key[384 * p.k :]), key, message, r)
 
 
 def encrypt_with(
-    p: ParameterSet, a: Integers, key: bytes, message: bytes, r: bytes
+    p: MLKEMParameters, a: Integers, key: bytes, message: bytes, r: bytes
 ) -> tuple[Integers, Integers]:
     """Return u and v of an encryption with this matrix A (NTT, k x k x 256)."""
     t = decode(key[: 384 * p.k], 12) % Q
@@ -214,20 +214,20 @@ def encrypt_with(
     return u, v
 
 
-def encrypt(p: ParameterSet, key: bytes, message: bytes, r: bytes) -> bytes:
+def encrypt(p: MLKEMParameters, key: bytes, message: bytes, r: bytes) -> bytes:
     """Return the ciphertext of a 32-byte message (FIPS 203, algorithm 14)."""
     u, v = encrypt_parts(p, key, message, r)
     return encode(compress(u, p.du), p.du) + encode(compress(v, p.dv), p.dv)
 
 
-def encapsulate(p: ParameterSet, key: bytes, message: bytes) -> tuple[bytes, bytes]:
+def encapsulate(p: MLKEMParameters, key: bytes, message: bytes) -> tuple[bytes, bytes]:
     """Return ciphertext and shared secret for 32 random bytes (FIPS 203, algorithm 17)."""
     secret, r = hash_g(message + hash_h(key))
     return encrypt(p, key, message, r), secret
 
 
 @lru_cache(maxsize=1024)
-def decoded(p: ParameterSet, s: bytes, ciphertext: bytes) -> Integers:
+def decoded(p: MLKEMParameters, s: bytes, ciphertext: bytes) -> Integers:
     """Return w = v' - s u', the coefficients of the encrypted bits (FIPS 203, algorithm 15)."""
     u = decompress(decode(ciphertext[: p.u_bytes], p.du), p.du)
     v = decompress(decode(ciphertext[p.u_bytes :], p.dv), p.dv)[0]

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pqchain.conform.models import ml_kem as model
-from pqchain.conform.models.checks import Check, Model
+from pqchain.conform.models.checks import ReferenceModel, RuleCheck
 from pqchain.conform.models.ml_kem import PARAMETER_SETS, Integers, Q
 
 
-class MLKEMDecapsulator(Model):
+class MLKEMDecapsulator(ReferenceModel):
     """ML-KEM with one parameter set, as the receiver and as the user of an encapsulation key."""
 
     def __init__(self, name: str) -> None:
@@ -20,7 +20,7 @@ class MLKEMDecapsulator(Model):
 
     def checks(
         self, operation: str, key: bytes, ciphertext: bytes = b"", shared_secret: bytes = b""
-    ) -> Iterator[Check]:
+    ) -> Iterator[RuleCheck]:
         """Yield the result of each rule for `operation`: "encapsulate" or "decapsulate".
 
         The last rule of a decapsulation is that it gives `shared_secret`; an empty one is not
@@ -31,47 +31,47 @@ class MLKEMDecapsulator(Model):
         else:
             yield from self.decapsulation_checks(key, ciphertext, shared_secret)
 
-    def encapsulation_checks(self, key: bytes) -> Iterator[Check]:
+    def encapsulation_checks(self, key: bytes) -> Iterator[RuleCheck]:
         """Yield the results of the checks of an encapsulation key."""
         p, section = self.parameters, "FIPS 203, section 7.2"
         fits = self.encapsulation_key_fits(len(key))
         detail = f"{len(key)} bytes; {p.name} has {p.encapsulation_key_bytes}"
-        yield Check("encapsulation key length", section, fits, detail)
+        yield RuleCheck("encapsulation key length", section, fits, detail)
         if not fits:
             return
         values = model.decode(key[: 384 * p.k], 12)
         large = self.large_coefficients(values)
         row, n = large[0] if large else divmod(int(values.argmax()), model.N)
         detail = f"t[{row}][{n}] = {values[row, n]}; it must be below q = {Q}"
-        yield Check("modulus", section, not large, detail)
+        yield RuleCheck("modulus", section, not large, detail)
 
     def decapsulation_checks(
         self, key: bytes, ciphertext: bytes, shared_secret: bytes
-    ) -> Iterator[Check]:
+    ) -> Iterator[RuleCheck]:
         """Yield the results of the checks of key and ciphertext, and of the shared secret."""
         p, section = self.parameters, "FIPS 203, section 7.3"
         fits = [self.key_fits(len(key)), self.ciphertext_fits(len(ciphertext))]
         detail = f"{len(key)} bytes; {p.name} has {p.decapsulation_key_bytes}"
-        yield Check("decapsulation key length", section, fits[0], detail)
+        yield RuleCheck("decapsulation key length", section, fits[0], detail)
         detail = f"{len(ciphertext)} bytes; {p.name} has {p.ciphertext_bytes}"
-        yield Check("ciphertext length", section, fits[1], detail)
+        yield RuleCheck("ciphertext length", section, fits[1], detail)
         if not all(fits):
             return
         # Only in a mutant that truncates longer input can lengths exceed the standard's here.
         key, ciphertext = key[: p.decapsulation_key_bytes], ciphertext[: p.ciphertext_bytes]
         stored, computed = key[-64:-32], model.hash_h(self.hashed_key(key[384 * p.k : -64]))
         detail = f"{stored[:8].hex()}...; computed {computed[:8].hex()}..."
-        yield Check("hash of the key", section, self.same_hash(stored, computed), detail)
+        yield RuleCheck("hash of the key", section, self.same_hash(stored, computed), detail)
         for name, values in self.key_polynomials(key):
             large = self.refused_coefficients(values)
             row, n = large[0] if large else divmod(int(values.argmax()), model.N)
             detail = f"{name}[{row}][{n}] = {values[row, n]}; the standard checks it only in an "
-            yield Check(
+            yield RuleCheck(
                 f"range of {name}", section, not large, f"{detail}encapsulation key", open=True
             )
         if shared_secret:
             secret = self.decapsulate(key, ciphertext)
-            yield Check(
+            yield RuleCheck(
                 "shared secret",
                 "FIPS 203, algorithm 18",
                 secret == shared_secret,

@@ -22,7 +22,7 @@ CHECKSUM_DIGITS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class ParameterSet:
+class SLHDSAParameters:
     """One row of FIPS 205, table 2."""
 
     name: str
@@ -75,7 +75,7 @@ class ParameterSet:
 
 
 PARAMETER_SETS = {
-    name: ParameterSet(name, *row)
+    name: SLHDSAParameters(name, *row)
     for size, row in {
         "128s": (16, 63, 7, 12, 14),
         "128f": (16, 66, 22, 6, 33),
@@ -123,7 +123,7 @@ def pre_hash_name(algorithm: str) -> str:
     return "SHAKE-128" if short else "SHAKE-256"
 
 
-def parameter_set(algorithm: str) -> ParameterSet:
+def parameter_set(algorithm: str) -> SLHDSAParameters:
     """Return the parameter set of SLH-DSA or HashSLH-DSA."""
     return PARAMETER_SETS[algorithm.removeprefix("Hash")]
 
@@ -161,7 +161,7 @@ def _seeded(hash_name: str, seed: bytes) -> Any:
     )
 
 
-def tweaked_hash(p: ParameterSet, seed: bytes, address: Address, data: bytes) -> bytes:
+def tweaked_hash(p: SLHDSAParameters, seed: bytes, address: Address, data: bytes) -> bytes:
     """Return F of n bytes, or H or T of more (FIPS 205, section 11); also PRF of a secret seed."""
     if not p.sha2:
         function = _seeded("shake", seed).copy()
@@ -176,14 +176,14 @@ def tweaked_hash(p: ParameterSet, seed: bytes, address: Address, data: bytes) ->
     return truncated
 
 
-def message_digest(p: ParameterSet, randomness: bytes, public_key: bytes, message: bytes) -> bytes:
+def message_digest(p: SLHDSAParameters, randomness: bytes, key: bytes, message: bytes) -> bytes:
     """Return H_msg of a message with its prefix (FIPS 205, section 11)."""
     length = sum(p.digest_parts)
     if not p.sha2:
-        return shake_256(randomness + public_key + message).digest(length)
+        return shake_256(randomness + key + message).digest(length)
     function = sha256 if p.n == 16 else sha512
-    inner = function(randomness + public_key + message).digest()
-    return mgf1(function, randomness + public_key[: p.n] + inner, length)
+    inner = function(randomness + key + message).digest()
+    return mgf1(function, randomness + key[: p.n] + inner, length)
 
 
 def mgf1(function: Any, seed: bytes, length: int) -> bytes:
@@ -199,7 +199,7 @@ def digits(data: bytes, bits: int, count: int) -> list[int]:
     return [value >> (total - bits * (i + 1)) & ((1 << bits) - 1) for i in range(count)]
 
 
-def chain_digits(p: ParameterSet, message: bytes) -> list[int]:
+def chain_digits(p: SLHDSAParameters, message: bytes) -> list[int]:
     """Return the digits of an n-byte message and its checksum (FIPS 205, algorithm 8)."""
     values = digits(message, 4, 2 * p.n)
     # 12 bits, shifted to the highest bits of two bytes.

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 
 from pqchain.conform.models import slh_dsa as model
-from pqchain.conform.models.checks import Check, Model
+from pqchain.conform.models.checks import ReferenceModel, RuleCheck
 from pqchain.conform.models.slh_dsa import (
     FORS_ROOTS,
     FORS_TREE,
@@ -22,7 +22,7 @@ from pqchain.conform.models.slh_dsa import (
 )
 
 
-class SLHDSAVerifier(Model):
+class SLHDSAVerifier(ReferenceModel):
     """SLH-DSA verifier of the pure or the pre-hash interface, for one parameter set."""
 
     def __init__(self, name: str) -> None:
@@ -31,20 +31,20 @@ class SLHDSAVerifier(Model):
 
     def checks(
         self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
-    ) -> Iterator[Check]:
+    ) -> Iterator[RuleCheck]:
         """Yield the result of each rule; stop at a wrong length, as no other rule applies then."""
         p = self.parameters
         lengths = [
-            Check(
+            RuleCheck(
                 "public key length", "FIPS 205, section 9.1", self.key_fits(len(public_key)),
                 f"{len(public_key)} bytes; {p.name} has {p.public_key_bytes}",
             ),
-            Check(
+            RuleCheck(
                 "signature length", "FIPS 205, algorithm 20, line 1",
                 self.signature_fits(len(signature)),
                 f"{len(signature)} bytes; {p.name} has {p.signature_bytes}",
             ),
-            Check(
+            RuleCheck(
                 "context length", "FIPS 205, algorithm 24, line 1",
                 self.context_fits(len(context)), f"{len(context)} bytes; at most 255",
             ),
@@ -57,7 +57,7 @@ class SLHDSAVerifier(Model):
         digest = self.message_digest(signature[: p.n], public_key, self.formatted(message, context))
         computed = self.root(public_key[: p.n], signature[p.n :], digest)
         expected = public_key[p.n :]
-        yield Check(
+        yield RuleCheck(
             "root", "FIPS 205, algorithm 13, line 16", self.same_root(computed, expected),
             f"{expected.hex()}; computed {computed.hex()}",
         )  # fmt: skip

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import pandas as pd
 from tqdm import tqdm
 
-from pqchain.conform.models.checks import Model
+from pqchain.conform.models.checks import ReferenceModel
 from pqchain.conform.mutants import falcon, ml_dsa, ml_kem, slh_dsa
 from pqchain.conform.oracles import model
 from pqchain.conform.vector import Vector, scheme
@@ -34,10 +34,10 @@ _MUTANTS = {
 }
 
 
-def mutants(algorithm: str) -> dict[str, Model]:
+def mutants(algorithm: str) -> dict[str, ReferenceModel]:
     """Return the mutants of an algorithm, keyed by the name of the defect."""
     correct = type(model(algorithm))
-    mutants: dict[str, Model] = {}
+    mutants: dict[str, ReferenceModel] = {}
     for name, overrides in _MUTANTS[scheme(algorithm)].items():
         if algorithm in overrides.get("only", (algorithm,)):
             methods = {key: value for key, value in overrides.items() if key != "only"}
@@ -76,7 +76,7 @@ def _rows(sources: Mapping[str, Sequence[Vector]], algorithm: str, mutant: str) 
     return [
         (algorithm, mutant, source, *row)
         for source, vectors in sources.items()
-        for row in _counts_by_family(verifier, [v for v in vectors if v.algorithm == algorithm])
+        for row in _family_counts(verifier, [v for v in vectors if v.algorithm == algorithm])
     ]
 
 
@@ -85,21 +85,21 @@ def _check_rows(task: tuple[str, str], rows: Iterable[_Row]) -> None:
         raise DataError(f"every row must be of {task}")
 
 
-def _counts_by_family(verifier: Model, vectors: Iterable[Vector]) -> list[tuple[str, int, int]]:
+def _family_counts(mutant: ReferenceModel, vectors: Iterable[Vector]) -> list[tuple[str, int, int]]:
     total, unexpected = Counter[str](), Counter[str]()
     for vector in vectors:
         if vector.expected != "acceptable":
             total[vector.family] += 1
-            unexpected[vector.family] += _differs(verifier, vector)
+            unexpected[vector.family] += _differs(mutant, vector)
     return [(family, total[family], unexpected[family]) for family in total]
 
 
-def survives(verifier: Model, vectors: Iterable[Vector]) -> bool:
+def survives(verifier: ReferenceModel, vectors: Iterable[Vector]) -> bool:
     """Return whether the verdict on every vector is as expected; stop at the first that is not."""
     return not any(_differs(verifier, v) for v in vectors if v.expected != "acceptable")
 
 
-def _differs(verifier: Model, vector: Vector) -> bool:
+def _differs(verifier: ReferenceModel, vector: Vector) -> bool:
     return verifier.verify(*vector.case) != (vector.expected == "valid")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pqchain.conform.models import ml_kem as model
-from pqchain.conform.models.ml_kem import Integers, N, ParameterSet, Q
+from pqchain.conform.models.ml_kem import Integers, MLKEMParameters, N, Q
 from pqchain.conform.models.ml_kem_decapsulator import MLKEMDecapsulator
 
 # Parameter set whose keys have wider noise than its ciphertexts.
@@ -80,7 +80,7 @@ def _without_wrap(values: Integers, bits: int) -> Integers:
     return rounded
 
 
-def _matrix(a: Callable[[ParameterSet, bytes], Integers]) -> dict[str, Any]:
+def _matrix(a: Callable[[MLKEMParameters, bytes], Integers]) -> dict[str, Any]:
     def encrypted(self: MLKEMDecapsulator, key: bytes, message: bytes, r: bytes) -> bytes:
         p = self.parameters
         u, v = model.encrypt_with(p, a(p, key[384 * p.k :]), key, message, r)
@@ -92,7 +92,7 @@ def _matrix(a: Callable[[ParameterSet, bytes], Integers]) -> dict[str, Any]:
 
 
 def _sampled(choose: Callable[[Integers], Integers]) -> dict[str, Any]:
-    def matrix(p: ParameterSet, rho: bytes) -> Integers:
+    def matrix(p: MLKEMParameters, rho: bytes) -> Integers:
         a = np.zeros((p.k, p.k, N), dtype=np.int64)
         for row, column in np.ndindex(p.k, p.k):
             values = choose(model.candidates(rho, row, column))[:N] % Q
@@ -104,7 +104,7 @@ def _sampled(choose: Callable[[Integers], Integers]) -> dict[str, Any]:
 
 def _noise_of_keys(self: MLKEMDecapsulator, key: bytes, message: bytes, r: bytes) -> bytes:
     p = self.parameters
-    narrow = ParameterSet(p.name, p.k, 2, p.du, p.dv)
+    narrow = MLKEMParameters(p.name, p.k, 2, p.du, p.dv)
     return model.encrypt(narrow, key, message, r)
 
 

@@ -17,7 +17,7 @@ from pqchain.conform.vector import ALGORITHMS
 _PRE_HASHED = tuple(name for name in ALGORITHMS if pre_hash_name(name))
 
 
-def _sets(condition: Callable[[model.ParameterSet], bool]) -> tuple[str, ...]:
+def _sets(condition: Callable[[model.SLHDSAParameters], bool]) -> tuple[str, ...]:
     names = (*PARAMETER_SETS, *_PRE_HASHED)
     return tuple(name for name in names if condition(model.parameter_set(name)))
 
@@ -78,7 +78,7 @@ def _word(number: int) -> dict[str, Any]:
     return _addressed(without)
 
 
-def _digest(computed: Callable[[model.ParameterSet, bytes, bytes, bytes], bytes]) -> dict[str, Any]:
+def _digest(computed: Callable[..., bytes]) -> dict[str, Any]:
     return {"message_digest": lambda self, *parts: computed(self.parameters, *parts)}
 
 
@@ -115,12 +115,12 @@ def _uncompressed(self: SLHDSAVerifier, seed: bytes, address: Address, data: byt
     return digest[: self.parameters.n]
 
 
-def _digest_of_sha256(p: model.ParameterSet, r: bytes, key: bytes, message: bytes) -> bytes:
+def _digest_of_sha256(p: model.SLHDSAParameters, r: bytes, key: bytes, message: bytes) -> bytes:
     inner = sha256(r + key + message).digest()
     return model.mgf1(sha256, r + key[: p.n] + inner, sum(p.digest_parts))
 
 
-def _digest_without_seed(p: model.ParameterSet, r: bytes, key: bytes, message: bytes) -> bytes:
+def _digest_without_seed(p: model.SLHDSAParameters, r: bytes, key: bytes, message: bytes) -> bytes:
     function = sha256 if p.n == 16 else sha512
     return model.mgf1(function, function(r + key + message).digest(), sum(p.digest_parts))
 

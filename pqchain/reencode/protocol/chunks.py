@@ -16,8 +16,8 @@ import numpy as np
 
 from pqchain.errors import ChunksLost, DataError, PqchainError
 from pqchain.reencode.protocol.gather import Fetch, Gather, Recoder
-from pqchain.reencode.protocol.messages import Message, Reader, pack
-from pqchain.reencode.protocol.peers import Peer, Peers
+from pqchain.reencode.protocol.messages import Message, MessageParser, pack
+from pqchain.reencode.protocol.peers import Peer, PeerSessions
 from pqchain.reencode.protocol.work import NodeContext, Tasks
 from pqchain.reencode.storage import store
 from pqchain.wire.node import Task
@@ -50,7 +50,7 @@ class Fetcher:
     def __init__(
         self,
         context: NodeContext,
-        peers: Peers,
+        peers: PeerSessions,
         recoder: Recoder,
         fail: Callable[[PqchainError], None],
     ) -> None:
@@ -196,7 +196,7 @@ class Fetcher:
         if not self._single or source.key not in self.requests:
             source.key = (source.session, self._context.transport.open(source.session))
             self.requests[source.key] = deque()
-            self._peers.readers[source.key] = Reader()
+            self._peers.readers[source.key] = MessageParser()
         self.requests[source.key].append((gather, fetch))
         fetch.heard = self._context.now
         fetch.key = source.key
@@ -278,7 +278,7 @@ class Fetcher:
 
     # Received data.
 
-    def announced(self, peer: Peer, key: Key, reader: Reader, message: Message) -> None:
+    def announced(self, peer: Peer, key: Key, reader: MessageParser, message: Message) -> None:
         """Expect the announced chunk, or record that the source lacks it. Raises DataError."""
         if not (requests := self.requests.get(key)):
             raise DataError("unsolicited response")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pqchain.errors import DataError
-from pqchain.reencode.protocol.messages import Reader
+from pqchain.reencode.protocol.messages import MessageParser
 from pqchain.reencode.protocol.placement import Placement
 from pqchain.reencode.protocol.work import NodeContext, Tasks
 from pqchain.reencode.storage.erasure import Bytes, ReedSolomon
@@ -33,7 +33,7 @@ class Fetch:
     heard: float
     """Time at which the last bytes arrived, or of the request if none have."""
     key: Key = (0, 0)
-    reader: Reader | None = None
+    reader: MessageParser | None = None
     received: int = 0
     complete: bool = False
     hasher: hashlib._Hash = field(default_factory=hashlib.sha256)

@@ -23,7 +23,7 @@ def pack(message: Message) -> bytes:
     return len(text).to_bytes(_LENGTH_BYTES, "big") + text
 
 
-class Reader:
+class MessageParser:
     """Incremental parser of one channel: messages, and the chunks that some of them announce."""
 
     def __init__(self) -> None:

@@ -24,12 +24,12 @@ from typing import Any
 from pqchain.errors import DataError, PqchainError
 from pqchain.reencode.protocol.chunks import Fetcher
 from pqchain.reencode.protocol.gather import Gather, Recoder
-from pqchain.reencode.protocol.messages import Message, Reader
-from pqchain.reencode.protocol.peers import MAX_PARTIAL_BYTES, Peer, Peers
+from pqchain.reencode.protocol.messages import Message, MessageParser
+from pqchain.reencode.protocol.peers import MAX_PARTIAL_BYTES, Peer, PeerSessions
 from pqchain.reencode.protocol.placement import Confirmations, Placement
-from pqchain.reencode.protocol.server import Server
+from pqchain.reencode.protocol.server import ChunkServer
 from pqchain.reencode.protocol.work import NodeContext
-from pqchain.reencode.scenario import Scenario, from_plain
+from pqchain.reencode.scenario import ReplayScenario, from_plain
 from pqchain.reencode.storage.store import DIGEST_DIGITS, ChunkStore, Manifest
 from pqchain.wire.node import Task
 from pqchain.wire.session import Event, Filled, Key, Opened, Received, Transport
@@ -48,7 +48,7 @@ class ReencodingNode:
     def __init__(
         self,
         index: int,
-        scenario: Scenario,
+        scenario: ReplayScenario,
         chunks: ChunkStore,
         transport: Transport,
         *,
@@ -67,12 +67,12 @@ class ReencodingNode:
         self._gathers: dict[str, Gather] = {}
         self._confirmations = Confirmations()
         # A late-bound call, because peers and fetcher refer to each other.
-        self._peers = Peers(
+        self._peers = PeerSessions(
             context, self._heartbeat_content, lambda *ended: self._fetcher.forget(*ended)
         )
         self._recoder = Recoder(context, self._finish_block)
         self._fetcher = Fetcher(context, self._peers, self._recoder, self._fail)
-        self._server = Server(context, self._manifests, fault)
+        self._server = ChunkServer(context, self._manifests, fault)
 
     def start(self, now: float) -> None:
         """Start the node: initialise the peers and dial them."""
@@ -350,7 +350,7 @@ class ReencodingNode:
         if event.end and key not in self._fetcher.requests:
             self._peers.ended(key)
 
-    def _message(self, peer: Peer, key: Key, reader: Reader, message: Message) -> None:
+    def _message(self, peer: Peer, key: Key, reader: MessageParser, message: Message) -> None:
         kind = message["type"]
         if kind == "beat":
             self._peers.handle_heartbeat(peer, key, message)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pqchain.errors import DataError
-from pqchain.reencode.protocol.messages import Message, Reader, pack
+from pqchain.reencode.protocol.messages import Message, MessageParser, pack
 from pqchain.reencode.protocol.work import NodeContext
 from pqchain.wire.session import Key, Opened
 
@@ -69,7 +69,7 @@ class Peer:
     """Start time of the peer on its own clock; a changed value indicates a restart."""
 
 
-class Peers:
+class PeerSessions:
     """Sessions with all other nodes of the mesh, and detection of their failures."""
 
     def __init__(
@@ -80,7 +80,7 @@ class Peers:
     ) -> None:
         self._context, self._content, self._forget = context, content, forget
         self.all: dict[int, Peer] = {}
-        self.readers: dict[Key, Reader] = {}
+        self.readers: dict[Key, MessageParser] = {}
         self.next_heartbeat: float | None = None
         self.by_session: dict[int, Peer] = {}
         self._accepted: dict[int, set[int]] = {}
@@ -150,7 +150,7 @@ class Peers:
         if event.dialled and event.session == peer.dialling:
             peer.session, peer.dialling, peer.reported = event.session, 0, 0
             peer.channel = self._context.transport.open(peer.session)
-            self.readers[peer.session, peer.channel] = Reader()
+            self.readers[peer.session, peer.channel] = MessageParser()
             self._send_heartbeat(peer)
         return peer
 
@@ -166,13 +166,13 @@ class Peers:
         self._forget(peer, session)
         return peer
 
-    def accept(self, key: Key) -> Reader:
+    def accept(self, key: Key) -> MessageParser:
         """Return a parser for a peer's new channel. Raises DataError if the peer has too many."""
         channels = self._accepted.setdefault(key[0], set())
         if len(channels) >= MAX_CHANNELS:
             raise DataError(f"open channels of a peer must be at most {MAX_CHANNELS}")
         channels.add(key[1])
-        reader = self.readers[key] = Reader()
+        reader = self.readers[key] = MessageParser()
         return reader
 
     def ended(self, key: Key) -> None:

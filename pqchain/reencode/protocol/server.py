@@ -26,7 +26,7 @@ MAX_WAITING = 10_000
 """Maximum number of a peer's requests that wait for files; further ones are answered "none"."""
 
 
-class Server:
+class ChunkServer:
     """Chunk server of a node; `fault` injects a fault: "corrupt", "stall", or "" for none."""
 
     def __init__(self, context: NodeContext, manifests: Sequence[Manifest], fault: str) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pqchain.errors import PqchainError
-from pqchain.reencode.scenario import Scenario
+from pqchain.reencode.scenario import ReplayScenario
 from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.node import Task
 from pqchain.wire.session import Transport
@@ -59,7 +59,7 @@ class NodeContext:
     """State that the parts of one node share: identity, store, time and task queue."""
 
     def __init__(
-        self, index: int, scenario: Scenario, store: ChunkStore, transport: Transport
+        self, index: int, scenario: ReplayScenario, store: ChunkStore, transport: Transport
     ) -> None:
         self.index, self.scenario, self.store, self.transport = index, scenario, store, transport
         self.record = Record()

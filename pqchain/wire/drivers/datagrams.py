@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from pqchain.wire.drivers.link import Clock, Network, Timer
+from pqchain.wire.drivers.link import Clock, LinkNetwork, Timer
 from pqchain.wire.session import Address, Endpoint, TimedEvent, Totals
 from pqchain.wire.transports.registry import Conditions
 
@@ -86,7 +86,7 @@ class DatagramFabric:
         self.by_address = {address: index for index, address in addresses.items()}
         self.clock = Clock()
         self.pending: list[TimedEvent] = []
-        self.network = Network(conditions, len(addresses), self.clock, self._deliver)
+        self.network = LinkNetwork(conditions, len(addresses), self.clock, self._deliver)
         self._open = open_endpoint
         self._hosts: dict[int, _Host] = {}
 

@@ -114,7 +114,7 @@ class Timer:
             self._action()
 
 
-class Network:
+class LinkNetwork:
     """Ports of all nodes, and the datagrams in transit between them."""
 
     def __init__(

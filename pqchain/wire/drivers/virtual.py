@@ -28,7 +28,7 @@ from pqchain.wire.transports import registry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
+class CostModel:
     """Parameters of a run on a modelled clock that the job does not contain."""
 
     task_seconds: Callable[[Task], float]
@@ -118,7 +118,7 @@ class _Host:
 
 class _Simulation:
     def __init__(
-        self, job: Job, folder: Path, model: Model, progress: Progress, threads: Executor
+        self, job: Job, folder: Path, model: CostModel, progress: Progress, threads: Executor
     ) -> None:
         self.job, self.folder, self.model = job, folder, model
         self.progress, self.threads = progress, threads
@@ -222,7 +222,7 @@ class _Simulation:
         self.clock.at(self.clock.now + failure.down_seconds, restart)
 
 
-def run(job: Job, folder: Path, model: Model, *, progress: Progress = lambda count: None) -> Result:
+def run(job: Job, folder: Path, model: CostModel, *, progress: Progress = lambda _: None) -> Result:
     """Run a job on a modelled clock and return its result; node i uses `folder/i`.
 
     Raises Unsupported for a transport that needs sockets, and PqchainError after the time limit.

@@ -16,7 +16,7 @@ from pqchain.wire.transports.native_library import (
     FILLED,
     HELLO,
     EventRow,
-    Library,
+    QuicLibrary,
     pointer,
 )
 from pqchain.wire.transports.native_memory import Memory
@@ -64,7 +64,7 @@ class Host(SessionOwner):
     def __init__(
         self,
         settings: TransportSettings,
-        library: Library,
+        library: QuicLibrary,
         handle: int,
         random: Callable[[int], bytes],
         memory: Memory,

@@ -85,14 +85,14 @@ def _missing_reason() -> str:
 
 
 @cache
-def load() -> Library:
+def load() -> QuicLibrary:
     """Load the library once. Raises Unsupported if it is missing, and NativeLibraryBroken."""
     handle = external_libraries.bundled("quic", functions=_FUNCTIONS, abi=_ABI)
     if handle is None:
         raise Unsupported(
             f"the transport native needs the QUIC library of pqchain; {_missing_reason()}"
         )
-    return Library(handle)
+    return QuicLibrary(handle)
 
 
 def pointer(memory: Buffer) -> int:
@@ -100,7 +100,7 @@ def pointer(memory: Buffer) -> int:
     return int(np.frombuffer(memory, np.uint8).ctypes.data)
 
 
-class Library:
+class QuicLibrary:
     """Functions of the library; frequently called ones are attributes without error checks."""
 
     def __init__(self, handle: Any) -> None:
@@ -138,7 +138,7 @@ class EventReader:
 
     def __init__(
         self,
-        library: Library,
+        library: QuicLibrary,
         handle: int,
         *,
         max_events: int = _MAX_EVENTS,

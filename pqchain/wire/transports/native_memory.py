@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable
 
 from pqchain.wire.session import Buffer
-from pqchain.wire.transports.native_library import Library
+from pqchain.wire.transports.native_library import QuicLibrary
 
 
 class Memory:
@@ -44,7 +44,7 @@ class Memory:
             del self.registered[key]
 
 
-def release(owner: object, library: Library, handle: int, memory: Memory) -> Callable[[], None]:
+def release(owner: object, library: QuicLibrary, handle: int, memory: Memory) -> Callable[[], None]:
     """Return a finalizer that frees a handle when called, when `owner` is deleted, or at exit.
 
     The finalizer, not the owner, keeps the memory, so that it is released only after the library

@@ -17,7 +17,7 @@ from pqchain.results import Contract
 from pqchain.works import papers
 from pqchain.works.comparisons import ABOUT
 from pqchain.works.printed import PRINTED, Ours, next_to
-from pqchain.works.readers import Number, Reader, Undecided, from_values
+from pqchain.works.readers import Number, NumberReader, Undecided, from_values
 from pqchain.works.verdicts import CODE, FAILS, HOLDS, OPEN, Standing, Verdict
 from pqchain.works.work import Frames, Work
 
@@ -83,17 +83,17 @@ class FalconHls(Work):
         times = {name: SECONDS.text(seconds) for name, seconds in texts.items()}
         return {**times, **cells, "cycles": figures.integer(cycles)}
 
-    def readers(self, frames: Frames) -> Iterable[Reader]:
+    def readers(self, frames: Frames) -> Iterable[NumberReader]:
         """Yield readers of parameters, our RTL, Cortex-M4 times from elsewhere, and the model."""
-        yield Reader(Kind.REGISTRY, _parameter, ("ring_degree", "modulus"))
+        yield NumberReader(Kind.REGISTRY, _parameter, ("ring_degree", "modulus"))
         yield from_values(Kind.TAKEN, {("model", "clock_megahertz"): model.CLOCK_HZ / 1e6})
         shares = [f"{quantity}_percent" for quantity in _DEVICE]
-        yield Reader(Kind.SYNTHESISED, _synthesised, (*_DEVICE, *shares), decides=False)
+        yield NumberReader(Kind.SYNTHESISED, _synthesised, (*_DEVICE, *shares), decides=False)
         if "table3" in frames:
             seconds = _seconds(frames)
             cited = partial(_cited, seconds)
-            yield Reader(Kind.CITED, cited, ("sign_seconds",), decides=False)
-            yield Reader(Kind.MODELLED, partial(_modelled, seconds), ("sign_seconds",))
+            yield NumberReader(Kind.CITED, cited, ("sign_seconds",), decides=False)
+            yield NumberReader(Kind.MODELLED, partial(_modelled, seconds), ("sign_seconds",))
 
     def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
         """Judge a statement by operation counts of our signer, which is bit-exact with liboqs."""
@@ -240,7 +240,7 @@ def _modelled(
     return Number(times[0], spread, spread, "s", Standing(schedules))
 
 
-def table3(engine: model.Engine = model.PIPELINED) -> pd.DataFrame:
+def table3(engine: model.SigningEngine = model.PIPELINED) -> pd.DataFrame:
     """Return Table 3, as printed and as recomputed, in a frame of the contract PRINTED.
 
     Kinds are "published", "cited", "estimated" and "modelled"; implementation is the name of the

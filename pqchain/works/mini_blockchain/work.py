@@ -16,7 +16,7 @@ from pqchain.figures import SECONDS, Kind
 from pqchain.render.table import Table
 from pqchain.works import chapter
 from pqchain.works.printed import with_units
-from pqchain.works.readers import Number, Reader, Undecided, from_values
+from pqchain.works.readers import Number, NumberReader, Undecided, from_values
 from pqchain.works.verdicts import CODE, FAILS, HOLDS, OPEN, Standing, Verdict
 from pqchain.works.work import Bench, Frames, Work
 
@@ -58,7 +58,7 @@ class MiniBlockchain(Work):
         compared.attrs["provenance"] = blocks.attrs.get("provenance", {})
         return {"blocks": blocks, "block-comparison": compared}
 
-    def readers(self, frames: Frames) -> Iterable[Reader]:
+    def readers(self, frames: Frames) -> Iterable[NumberReader]:
         """Yield readers of the index of a first block, and of counts and medians of the blocks."""
         first = State.genesis({}, Rules(sealed=False)).propose([], proposer=bytes(32), timestamp=0)
         yield from_values(Kind.RUN, {("first block", "block_index"): first.header.height})
@@ -138,22 +138,22 @@ _FACTS: dict[str, Callable[[Mapping[Any, Any]], str]] = {
 }
 
 
-def _counts(single: Mapping[str, dict[Any, Any]]) -> Reader:
+def _counts(single: Mapping[str, dict[Any, Any]]) -> NumberReader:
     def read(name: str, quantity: str, implementation: str) -> Number:
         unit = "B" if quantity.endswith("_bytes") else ""
         return Number(float(_row(single, name)[_COUNTS[quantity]]), unit=unit)
 
-    return Reader(Kind.RUN, read, _COUNTS)
+    return NumberReader(Kind.RUN, read, _COUNTS)
 
 
-def _medians(single: Mapping[str, dict[Any, Any]]) -> Reader:
+def _medians(single: Mapping[str, dict[Any, Any]]) -> NumberReader:
     def read(name: str, quantity: str, implementation: str) -> Number:
         row, (prefix, samples, is_per_transaction) = _row(single, name), _MEDIANS[quantity]
         median, deviation = (row[f"{prefix}_{end}_seconds"] for end in ("median", "mad"))
         over = row["transactions"] if is_per_transaction else 1
         return Number.median(median, deviation, row[samples], over=over)
 
-    return Reader(Kind.MEASURED, read, _MEDIANS)
+    return NumberReader(Kind.MEASURED, read, _MEDIANS)
 
 
 def _validated(

@@ -27,7 +27,7 @@ from pqchain.works.pqdpol.plans import (
 )
 from pqchain.works.pqdpol.rebuilt import QUANTITIES
 from pqchain.works.pqdpol.scaling import AMOUNTS, GROWTH, SHARES
-from pqchain.works.readers import Number, Reader, Undecided, step
+from pqchain.works.readers import Number, NumberReader, Undecided, step
 from pqchain.works.verdicts import CODE, FAILS, HOLDS, MACHINE, OPEN, Standing, Verdict
 from pqchain.works.work import Frames
 
@@ -109,7 +109,7 @@ def cells(run: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["setting"] == TABLES]
 
 
-def readers(paper: Paper, run: pd.DataFrame) -> Iterator[Reader]:
+def readers(paper: Paper, run: pd.DataFrame) -> Iterator[NumberReader]:
     """Yield a reader of the runs with each exchange: latency, throughput, transactions in a block.
 
     The noise is half of the 95 % interval; that of a count is 0 if all blocks have the same.
@@ -119,7 +119,7 @@ def readers(paper: Paper, run: pd.DataFrame) -> Iterator[Reader]:
         yield _reader(paper, table)
 
 
-def _reader(paper: Paper, table: pd.DataFrame) -> Reader:
+def _reader(paper: Paper, table: pd.DataFrame) -> NumberReader:
     printed = {name: printed for printed, name in paper.names.items()}
     # A network of 2^n nodes.
     rows = {
@@ -140,7 +140,7 @@ def _reader(paper: Paper, table: pd.DataFrame) -> Reader:
         return Number(float(row[column]), half, half, Unit.of(column), standing)
 
     steps = sorted({int(nodes).bit_length() - 1 for nodes in table["nodes"]})
-    return Reader(Kind.RUN, read, columns, steps=steps)
+    return NumberReader(Kind.RUN, read, columns, steps=steps)
 
 
 def parts(frames: Frames) -> dict[str, pd.DataFrame]:

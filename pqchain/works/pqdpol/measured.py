@@ -25,7 +25,7 @@ from pqchain.results import Contract
 from pqchain.statistics import half_width
 from pqchain.wire.drivers.fork_server import ForkServer
 from pqchain.works.pqdpol import rebuilt, scaling
-from pqchain.works.pqdpol.plans import ALL_TO_ALL, TABLES, Order, Plan, orders, settled
+from pqchain.works.pqdpol.plans import ALL_TO_ALL, TABLES, Order, RunPlan, orders, settled
 
 QUANTITIES: dict[str, Callable[[Height], float]] = {
     "latency_seconds": lambda height: height.latency_seconds,
@@ -49,7 +49,7 @@ RUN = Contract.of(
 )
 
 
-def run(costs: CostTable, plan: Plan, *, progress: bool = False) -> dict[str, pd.DataFrame]:
+def run(costs: CostTable, plan: RunPlan, *, progress: bool = False) -> dict[str, pd.DataFrame]:
     """Execute all runs of the plan, with the costs of the schemes on this machine.
 
     Returns "run" (contract "pqdpol-run", a row for each cell: means over the heights and half of

@@ -46,7 +46,7 @@ the first heights take up to three times as long as later ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RunPlan:
     """Numbers of nodes and blocks, and schemes, of the runs of a preset."""
 
     exponents: tuple[int, ...]
@@ -62,7 +62,7 @@ class Plan:
 
 
 PLANS = {
-    "quick": Plan(
+    "quick": RunPlan(
         exponents=(1, 2, 3),
         heights=10,
         computers=(2, 3, 4, 6, 8),
@@ -70,7 +70,7 @@ PLANS = {
         voters=4,
         mixed=(("Dilithium2", 2), (SINGLE, 2)),
     ),
-    "paper": Plan(
+    "paper": RunPlan(
         exponents=(1, 2, 3, 4, 5),
         heights=10,
         computers=(2, 3, 4, 6, 8, 12, 16),
@@ -96,7 +96,7 @@ Order = tuple[str, Scenario, dict[str, Any]]
 """A setting, a scenario, and the options of its run."""
 
 
-def orders(costs: CostTable, plan: Plan) -> Iterator[Order]:
+def orders(costs: CostTable, plan: RunPlan) -> Iterator[Order]:
     """Yield setting, scenario and options of every run; runs of MIXES have the setting ""."""
     printed = dict.fromkeys(papers.table("pqdpol", "table6")["algorithm"])
     names = [name for name in printed if name in costs]

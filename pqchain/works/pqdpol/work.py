@@ -21,7 +21,7 @@ from pqchain.works import papers
 from pqchain.works.paper import Paper
 from pqchain.works.pqdpol import judging, measured, plans, rebuilt
 from pqchain.works.pqdpol.rebuilt import CELLS, QUANTITIES, errata
-from pqchain.works.readers import Number, Reader, Undecided, described, from_values, step
+from pqchain.works.readers import Number, NumberReader, Undecided, described, from_values, step
 from pqchain.works.verdicts import OPEN, Standing, Verdict
 from pqchain.works.work import Bench, Frames, Work
 
@@ -74,7 +74,7 @@ class PqDpol(Work):
             ),
         }
 
-    def readers(self, frames: Frames) -> Iterable[Reader]:
+    def readers(self, frames: Frames) -> Iterable[NumberReader]:
         """Yield readers of settings, and of latency and throughput: of the model, and of runs."""
         if "table5-6" not in frames:
             return
@@ -163,7 +163,7 @@ def _measured(measurements: pd.DataFrame) -> CostTable:
         return CostTable(rows=(), source=Kind.MEASURED)
 
 
-def _reader(paper: Paper, frame: pd.DataFrame, error_percent: float) -> Reader:
+def _reader(paper: Paper, frame: pd.DataFrame, error_percent: float) -> NumberReader:
     printed = {name: printed for printed, name in paper.names.items()}
     columns = {name: name for name in QUANTITIES.values()}
     columns[judging.COUNTED] = "transactions_per_block"
@@ -186,7 +186,7 @@ def _reader(paper: Paper, frame: pd.DataFrame, error_percent: float) -> Reader:
         error = 0.0 if quantity == judging.COUNTED else value * error_percent / 100
         return Number(value, error, error, Unit.of(columns[quantity]), standing)
 
-    return Reader(Kind.MODELLED, read, columns, fitted=columns)
+    return NumberReader(Kind.MODELLED, read, columns, fitted=columns)
 
 
 def tables_5_and_6(frames: Frames, entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Table]:

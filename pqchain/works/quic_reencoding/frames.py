@@ -11,7 +11,7 @@ from pqchain import reencode, results
 from pqchain.errors import UsageError
 from pqchain.figures import Kind
 from pqchain.reencode.replays import CONTRAST, RUN
-from pqchain.reencode.scenario import Scenario
+from pqchain.reencode.scenario import ReplayScenario
 from pqchain.results import Contract
 from pqchain.works import papers
 
@@ -115,7 +115,7 @@ def claimed_percent() -> float:
 
 def settings(frames: Mapping[str, pd.DataFrame]) -> dict[tuple[str, str], float]:
     """Return the settings of the replays by name and quantity; those of Table 1 need its frame."""
-    scenario = Scenario()
+    scenario = ReplayScenario()
     values: dict[tuple[str, str], float] = {
         ("scenario", "nodes"): scenario.nodes,
         ("scenario", "other_nodes"): scenario.nodes - 1,

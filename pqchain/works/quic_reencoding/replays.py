@@ -16,7 +16,7 @@ from pqchain import machine, results
 from pqchain.errors import PqchainError, UnknownName
 from pqchain.reencode import scenario
 from pqchain.reencode.replays import replay, unavailable_reason, unsupported
-from pqchain.reencode.scenario import Scenario
+from pqchain.reencode.scenario import ReplayScenario
 from pqchain.results import scratch
 from pqchain.wire.transports import registry
 from pqchain.works.quic_reencoding.frames import (
@@ -256,7 +256,7 @@ def _as_sequence(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _live(amount: Amount, step: Callable[[], None]) -> Iterator[tuple[str, pd.DataFrame]]:
     for transport, name in _LIVE.items():
-        live = Scenario(
+        live = ReplayScenario(
             mode="loopback",
             transport=transport,
             sources="all",
@@ -281,7 +281,7 @@ def _run_processes(orders: Sequence[Order], step: Callable[[], None]) -> dict[st
             process = subprocess.run(command, capture_output=True, text=True, check=False)
             if process.returncode:
                 why = process.stderr.strip().rpartition("\n")[2]
-                frame = unsupported(Scenario(), f"{' '.join(options)}: {why}").frame
+                frame = unsupported(ReplayScenario(), f"{' '.join(options)}: {why}").frame
                 frame["status"] = "failed"
             else:
                 frame = results.load(file)
@@ -300,7 +300,7 @@ def _run_processes(orders: Sequence[Order], step: Callable[[], None]) -> dict[st
     return {name: pd.concat(frames, ignore_index=True) for name, frames in results_by_name.items()}
 
 
-def _attempt(wanted: Scenario, **options: Any) -> pd.DataFrame:
+def _attempt(wanted: ReplayScenario, **options: Any) -> pd.DataFrame:
     reason = unavailable_reason(wanted)
     if reason:
         return unsupported(wanted, reason).frame
@@ -319,7 +319,7 @@ def _live_datagram_bytes() -> int:
 
 def _live_pairs(count: int, block_bytes: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
     for repeat in range(count):
-        pair = Scenario(
+        pair = ReplayScenario(
             experiment="exchange",
             mode="loopback",
             block_bytes=block_bytes,
@@ -334,9 +334,9 @@ def _live_pairs(count: int, block_bytes: int, step: Callable[[], None]) -> Itera
         step()
 
 
-def shaped_scenario(transport: str) -> Scenario:
+def shaped_scenario(transport: str) -> ReplayScenario:
     """Return the scenario of a transport in network namespaces; its links are always the same."""
-    return Scenario(
+    return ReplayScenario(
         mode="netns",
         transport=transport,
         block_bytes=_SHAPED_BLOCK_BYTES,

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pqchain import figures
 from pqchain.figures import BYTES, SECONDS, Kind
-from pqchain.reencode.scenario import STREAMS, Scenario
+from pqchain.reencode.scenario import STREAMS, ReplayScenario
 from pqchain.reencode.storage.layout import chunk_bytes
 from pqchain.render.table import Shown, Table
 from pqchain.wire.transports.registry import TRANSPORTS
@@ -29,7 +29,7 @@ from pqchain.works.quic_reencoding.frames import (
     kind_of,
     settings,
 )
-from pqchain.works.readers import Reader, from_values
+from pqchain.works.readers import NumberReader, from_values
 from pqchain.works.verdicts import Verdict
 from pqchain.works.work import Bench, Frames, Work
 
@@ -50,7 +50,7 @@ class QuicReencoding(Work):
         """Judge a statement by the replays."""
         return judging.judge(claim, frames) if frames else ()
 
-    def readers(self, frames: Frames) -> Iterable[Reader]:
+    def readers(self, frames: Frames) -> Iterable[NumberReader]:
         """Yield readers of settings, the replayed Table 1 and saving, and the length of chunks."""
         yield from_values(Kind.TAKEN, settings(frames))
         if not frames:
@@ -66,7 +66,7 @@ class QuicReencoding(Work):
         for row in contrast[contrast["run"] == LINK_ONLY].to_dict("records"):
             values[SAVING, "transfer_time_saving_percent"] = row["saving_percent"]
         yield from_values(Kind.REPLAYED, values)
-        chunk = chunk_bytes(int(table["block_bytes"].iloc[0]), Scenario().before[0])
+        chunk = chunk_bytes(int(table["block_bytes"].iloc[0]), ReplayScenario().before[0])
         yield from_values(Kind.RUN, {("Chunk", "chunk_megabytes"): chunk / 1e6})
 
     def fact_names(self) -> Collection[str]:

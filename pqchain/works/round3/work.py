@@ -15,7 +15,7 @@ from pqchain.algorithms import OPERATIONS
 from pqchain.figures import RATIO, SECONDS, Kind
 from pqchain.render.plot import Plot
 from pqchain.render.table import Column, Shown, Table
-from pqchain.works.readers import Reader, from_values
+from pqchain.works.readers import NumberReader, from_values
 from pqchain.works.round3.table1 import HALVES, QUANTITIES, VARIANTS, cross_check, speedups, table1
 from pqchain.works.work import Bench, Frames, Work
 
@@ -42,7 +42,7 @@ class Round3(Work):
             "cross-check": cross_check(bench.measurements),
         }
 
-    def readers(self, frames: Frames) -> Iterable[Reader]:
+    def readers(self, frames: Frames) -> Iterable[NumberReader]:
         """Yield a reader of the numbers of candidates, counted in the registry."""
         counts = {(name, "candidate_count"): count for name, count in self._candidates().items()}
         yield from_values(Kind.REGISTRY, counts)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqchain.errors import DataError
-from pqchain.reencode.protocol.messages import Reader, pack
+from pqchain.reencode.protocol.messages import MessageParser, pack
 
 
 @given(cuts=st.lists(st.integers(1, 40), max_size=30), chunk=st.binary(max_size=60))
@@ -15,7 +15,7 @@ def test_messages_and_chunks_decode_from_any_fragmentation(cuts, chunk):
     for cut in [*cuts, len(wire)]:
         pieces.append(wire[at : at + cut])
         at += cut
-    reader, told, memory = Reader(), [], []
+    reader, told, memory = MessageParser(), [], []
     for piece in pieces:
         for item in reader.feed(piece):
             if isinstance(item, dict):
@@ -30,7 +30,7 @@ def test_messages_and_chunks_decode_from_any_fragmentation(cuts, chunk):
 @given(cuts=st.lists(st.integers(1, 40), max_size=30), chunk=st.binary(min_size=1, max_size=60),
        room=st.integers(1, 70))  # fmt: skip
 def test_short_buffer_is_refilled(cuts, chunk, room):
-    reader, taken, at = Reader(), [], 0
+    reader, taken, at = MessageParser(), [], 0
     window = memoryview(bytearray(room))
     reader.expect(len(chunk), window, full=lambda part: taken.append(bytes(part)))
     for cut in [*cuts, len(chunk)]:
@@ -42,7 +42,7 @@ def test_short_buffer_is_refilled(cuts, chunk, room):
 
 
 def test_transport_refills_a_short_buffer():
-    reader, taken = Reader(), []
+    reader, taken = MessageParser(), []
     window = memoryview(bytearray(4))
     reader.expect(6, window, full=lambda part: taken.append(bytes(part)))
     assert (reader.free, reader.registered) == (4, False)
@@ -55,7 +55,7 @@ def test_transport_refills_a_short_buffer():
 
 
 def test_chunk_can_be_discarded_midway():
-    reader, memory = Reader(), bytearray(6)
+    reader, memory = MessageParser(), bytearray(6)
     reader.expect(6, memoryview(memory))
     assert list(reader.feed(b"abc")) == [3]
     reader.forget()
@@ -76,11 +76,11 @@ def test_chunk_can_be_discarded_midway():
 )
 def test_invalid_messages_are_rejected(wire):
     with pytest.raises(DataError):
-        list(Reader().feed(wire))
+        list(MessageParser().feed(wire))
 
 
 @pytest.mark.parametrize("length", [0, (1 << 20) - 3, 1 << 20, 2**32 - 1])
 def test_invalid_length_is_rejected_at_once(length):
     """A length of zero once made a reader loop forever."""
     with pytest.raises(DataError, match=f"must have 1 to 1048572 bytes; got {length}"):
-        list(Reader().feed(length.to_bytes(4, "big") + b"more"))
+        list(MessageParser().feed(length.to_bytes(4, "big") + b"more"))

@@ -81,7 +81,7 @@ def test_nodes_share_workers_and_see_one_clock(address, transport):
 
 def test_blocks_are_made_on_the_workers_and_logs_copied(address, monkeypatch, tmp_path):
     # The client must not make a block: only the workers' processes may.
-    monkeypatch.setattr(reencode.Scenario, "block", None)
+    monkeypatch.setattr(reencode.ReplayScenario, "block", None)
     one = small(mode="cluster", nodes=3, before=(2, 1), after=(1, 1), failed_node=2,
                 timeout_seconds=2.0, give_up_seconds=10.0, transport="aioquic")  # fmt: skip
     placed = Cluster(scheduler=address, nodes_per_worker=2)

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from pqchain.errors import UsageError
-from pqchain.wire.drivers.link import OVERHEAD_BYTES, Clock, Link, Network
+from pqchain.wire.drivers.link import OVERHEAD_BYTES, Clock, Link, LinkNetwork
 from pqchain.wire.transports.registry import WINDOW_BYTES
 
 
@@ -13,7 +13,7 @@ def run(link, sends, seed=0):
     """Return (time, receiver, sender, size) of every arrival."""
     clock, came = Clock(), []
     conditions = link.conditions(seed=seed)
-    network = Network(
+    network = LinkNetwork(
         conditions, 4, clock, lambda to, by, data: came.append((clock.now, to, by, len(data)))
     )
     for time, sender, receiver, size in sends:

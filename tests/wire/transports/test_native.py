@@ -38,10 +38,10 @@ import json, sys
 from dataclasses import replace
 from pathlib import Path
 from pqchain.reencode import runs
-from pqchain.reencode.scenario import Fault, Link, Scenario
+from pqchain.reencode.scenario import Fault, Link, ReplayScenario
 from pqchain.wire.drivers import virtual
 
-one = Scenario(
+one = ReplayScenario(
     transport="native", nodes=5, before=(3, 2), after=(2, 2), failed_node=4, block_bytes=300_000,
     heartbeat_seconds=0.2, timeout_seconds=0.4, failure_seconds=0.01, seed=7,
     link=Link(loss=0.02, bits_per_second=50e6, delay_seconds=2e-3), datagram_bytes=1452,
@@ -49,7 +49,7 @@ one = Scenario(
 )
 folder = Path(sys.argv[1])
 runs.prepare(one, folder)
-model = virtual.Model(
+model = virtual.CostModel(
     task_seconds=lambda task: one.compute.seconds(task.kind, task.size), jitter_seconds=1e-3,
     seed=one.seed, digest=True,
 )

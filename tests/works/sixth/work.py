@@ -9,7 +9,7 @@ from pqchain.figures import SECONDS
 from pqchain.render.plot import Plot
 from pqchain.render.table import Column, Table
 from pqchain.results import Contract
-from pqchain.works.readers import Number, Reader
+from pqchain.works.readers import Number, NumberReader
 from pqchain.works.verdicts import FAILS, HOLDS, Standing, Verdict
 from pqchain.works.work import Bench, Frames, Work
 
@@ -30,7 +30,7 @@ class Sixth(Work):
         times = [metres / METRES_PER_SECOND, metres / LIGHT_METRES_PER_SECOND]
         return {"flight": FLIGHT.frame([[name, metres, *times] for name in self.algorithms()])}
 
-    def readers(self, frames: Frames) -> Iterable[Reader]:
+    def readers(self, frames: Frames) -> Iterable[NumberReader]:
         """Read the time of a flight."""
         flights = {row["algorithm"]: row for row in frames["flight"].to_dict("records")}
 
@@ -38,7 +38,7 @@ class Sixth(Work):
             value = flights[name].get(quantity, 1.0)
             return Number(value, unit="s", standing=Standing("22 m/s"))
 
-        yield Reader("modelled", read, ("flight_seconds", "verify_seconds"))
+        yield NumberReader("modelled", read, ("flight_seconds", "verify_seconds"))
 
     def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
         """Judge which is faster."""
