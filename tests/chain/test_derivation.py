@@ -154,7 +154,7 @@ def test_other_schemes_are_rejected() -> None:
 
 
 def test_a_node_shows_no_secret() -> None:
-    assert repr(derive(b"ML-DSA-65 seed", SEED_1, "m")) == "Node()"
+    assert repr(derive(b"ML-DSA-65 seed", SEED_1, "m")) == "KeyNode()"
 
 
 @given(st.lists(st.integers(0, HARDENED - 1), max_size=6))
