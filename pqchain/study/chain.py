@@ -132,10 +132,8 @@ def use(
     """Return the bytes, weight and gas of a transaction; `lengths` maps lengths to counts."""
     if bundle is not None:
         # Instead of its own signature, each transaction causes a share of verifying the bundle.
-        lengths, row = (
-            {0: 1},
-            replace(row, verify_seconds=bundle.signature_seconds, anchor_seconds=0.0),
-        )
+        lengths = {0: 1}
+        row = replace(row, verify_seconds=bundle.signature_seconds, anchor_seconds=0.0)
     average = mean(lengths)
     key = row.public_key_bytes if key_mode(plan, row.algorithm) == "inline" else 0
     if plan.envelope_bytes:
