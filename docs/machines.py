@@ -1,4 +1,4 @@
-"""Sphinx directive with the stored measurements of all machines, their histories and changes."""
+"""Sphinx directive with the stored measurements of all machines and their histories."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from pqchain import plots
-from pqchain.bench import changes, runs, stored
+from pqchain.bench import runs, stored
 from pqchain.render import html
 from pqchain.render.html import Markup, element
-from pqchain.render.table import Column, Table
+from pqchain.render.table import Table
 
 FOLDER = "machines"
 """Folder of the site with the CSV files."""
@@ -32,7 +32,7 @@ def fastest(machine: str) -> pd.DataFrame:
 
 
 def sections() -> Iterator[Markup]:
-    """Yield the table of all machines, and for each machine its files, history and changes."""
+    """Yield the table of all machines, and for each machine its files and history."""
     names = stored.machines()
     rows = pd.concat([fastest(machine) for machine in names])
     columns = ["machine", "algorithm", "operation", "implementation"]
@@ -62,7 +62,6 @@ def _machine(machine: str) -> Iterator[Markup]:
         f"{len(dates)} stored run{'s'[: len(dates) != 1]}: ", html.join(*_separated(links)),
     )  # fmt: skip
     if history is None or len(dates) < 2:
-        yield element("p", "Changes are sought from the sixth run on.")
         return
     drawn = history[history["algorithm"].isin(_DRAWN) & (history["operation"] == "verify")]
     axes = plots.plot_history(_named(drawn))
@@ -71,18 +70,6 @@ def _machine(machine: str) -> Iterator[Markup]:
         description=f"Median times of verifications on {machine} over {len(dates)} runs.",
         caption="Median times of verifications over runs, relative to the first run.",
     )  # fmt: skip
-    found = changes.changes(history)
-    if not len(found):
-        yield element("p", f"No change beyond the noise in {len(dates)} runs.")
-        return
-    found = found.assign(commit=found["commit"].str[:7], date=found["date"].str[:10])
-    columns: list[Column | str] = ["algorithm", "implementation", "operation", "date", "commit"]
-    columns += [
-        "before_seconds",
-        "after_seconds",
-        Column("after / before", numeric=True, key="ratio", unit="×"),
-    ]
-    yield Table.of(found, columns, caption=f"Changes on {machine}", source=("measured",)).html()
 
 
 def _named(history: pd.DataFrame) -> pd.DataFrame:

@@ -96,8 +96,8 @@ def measure(
     timed directly. Each sample signs a fresh message, several key pairs are used, and results are
     checked outside the timed part. `preset` is by default that of PQCHAIN_PRESET, else "quick";
     `rounds` overrides its number of rounds. `checkpoint` keeps each round, and rounds in it are not
-    measured again; their number is `resumed_rounds` of the provenance. `warn` states a busy machine
-    or unsteady times: in a notebook below its cell, elsewhere on stderr (logger pqchain.bench).
+    measured again; their number is `resumed_rounds` of the provenance. `warn` logs a busy machine
+    or unsteady times (logger pqchain.bench, by default on stderr).
 
     Returns a frame, one row per algorithm, implementation and operation, with the columns
     algorithm, implementation, operation, samples (without warm-up), median_seconds, mean_seconds,

@@ -12,7 +12,6 @@ import pandas as pd
 
 from pqchain.costs import CostTable
 from pqchain.measurements import choose
-from pqchain.render import notebook
 
 _log = logging.getLogger("pqchain.bench")
 
@@ -123,12 +122,8 @@ def warnings(measurements: pd.DataFrame) -> list[str]:
 
 
 def announce(measurements: pd.DataFrame) -> None:
-    """State the warnings about a run: in a notebook below its cell, elsewhere on stderr.
-
-    The logger is pqchain.bench, by which a program can silence or redirect them.
-    """
-    lines = warnings(measurements)
-    if lines and not notebook.say("\n\n".join(lines)):
+    """Log the warnings about a run (logger pqchain.bench); by default on stderr."""
+    if lines := warnings(measurements):
         _log.warning("\n".join(lines))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
@@ -49,15 +48,6 @@ class Output:
         self, include: Any = None, exclude: Any = None
     ) -> tuple[dict[str, str], dict[str, Any]]:
         return {"text/plain": self.text, **self.data}, dict(self.metadata)
-
-
-def say(text: str) -> bool:
-    """Display Markdown below the notebook's running cell; return False outside a notebook."""
-    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if not hasattr(shell, "kernel"):
-        return False
-    shell.display_pub.publish({"text/plain": visible(text), "text/markdown": markdown(text)})
-    return True
 
 
 def show(
