@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 _MAX_BITS, _MAX_CHARACTERS = 256, 200
 
@@ -55,6 +55,17 @@ class UnknownName(UsageError):
 
     def __str__(self) -> str:
         return self._message
+
+
+class WrongValues(UsageError):
+    """Several fields have wrong values; `problems` are the messages by field."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        super().__init__(problems)
+        self.problems = problems
+
+    def __str__(self) -> str:
+        return "\n".join(self.problems.values())
 
 
 class UnknownAlgorithm(UnknownName):

@@ -10,6 +10,9 @@ import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import Enum
+from typing import Annotated
+
+from pqchain.checks import FromText
 
 NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
 """Separator of a number and its unit, at which no line breaks."""
@@ -163,7 +166,7 @@ class Figure:
     low: float
     high: float
     """Ends of the interval; both equal `value` if there is none."""
-    unit: Unit
+    unit: Annotated[Unit, FromText(Unit)]
     kind: Kind
     source: str
     """Origin of the value, or the basis of the model."""

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from ipaddress import ip_address
 from typing import Any, get_type_hints
 
-from pqchain import typed_json
+from pqchain import checks
 from pqchain.errors import DataError, PqchainError, Unsupported, UsageError, short_repr
 
 CONNECT_SECONDS = 5
@@ -120,7 +120,7 @@ def _no_answer(address: str, error: Exception) -> UsageError:
 
 def as_json(function: Callable[..., Any], *arguments: Any) -> str:
     """Call a function; return its result as JSON. Workers call this function."""
-    return typed_json.dumps(function(*arguments))
+    return checks.dumps(function(*arguments))
 
 
 def run_tasks(
@@ -163,10 +163,10 @@ def run_tasks(
                 # Popped, so that the scheduler releases each result as soon as it is used.
                 number = futures.pop(future)
                 try:
-                    result = typed_json.loads(future.result(), kind, "it")
+                    result = checks.loads(future.result(), kind, "it")
                     task, part = check(tasks[number], result) or (tasks[number], result)
                     if number in recomputed:
-                        here = typed_json.loads(as_json(function, *shared, *task), kind, "it")
+                        here = checks.loads(as_json(function, *shared, *task), kind, "it")
                         _check_equal(part, here)
                 # TypeError: Dask refuses another serialization than msgpack.
                 except (DataError, TypeError) as error:
@@ -192,7 +192,7 @@ def run_tasks(
 
 
 def _check_equal(there: object, here: object) -> None:
-    texts = typed_json.dumps(there), typed_json.dumps(here)
+    texts = checks.dumps(there), checks.dumps(here)
     if texts[0] != texts[1]:
         equal = next(
             (at for at, pair in enumerate(zip(*texts, strict=False)) if len({*pair}) > 1), 0

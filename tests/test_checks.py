@@ -1,105 +1,133 @@
-"""Declared fields and the dataclasses that use them reject invalid values."""
+"""Declared types, JSON and checks of arguments reject invalid values; reading runs no code."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import dataclasses
+import math
+import pickle
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
 
 from pqchain import checks
-from pqchain.consensus import Faults, Scenario, named
-from pqchain.errors import PqchainError, UnknownName, UsageError
-from pqchain.reencode import scenario
-from pqchain.works import papers
+from pqchain.checks import Doc, Ge, Gt, Le, SentError, TypedDict, declared
+from pqchain.errors import (
+    DataError,
+    PackageMissing,
+    PqchainError,
+    UnknownName,
+    Unsupported,
+    UsageError,
+    WrongValues,
+)
+from pqchain.figures import SECONDS, Figure, Kind
+from pqchain.study.draws import Draw
+from pqchain.wire.drivers.job import NodeResult
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True)
+class Inner:
+    blocks: int = 0
+
+
+@declared
 class Example:
     """Fields of every kind."""
 
-    blocks: int = checks.field(1, help="how many", least=1, most=10)
-    seconds: float = checks.field(0.0, help="how long")
-    phases: int | None = checks.field(None, help="how many", most=2)
-    law: str = checks.field("mesh", help="which", choices=("mesh", "star"))
-    sealed: bool = checks.field(False, help="whether")
-    slow: tuple[int, ...] = checks.field((), help="who", most=9)
-    plain: int = -1
+    blocks: Annotated[int, Ge(1), Le(10), Doc("how many")] = 1
+    seconds: Annotated[float, Gt(0)] = 1.0
+    phases: Annotated[int | None, Ge(0), Le(2)] = None
+    law: Annotated[Literal["mesh", "star"], Doc("which")] = "mesh"
+    sealed: bool = False
+    slow: tuple[Annotated[int, Ge(0), Le(9)], ...] = ()
+    inner: Inner | None = None
+    _prefix: ClassVar[str] = "example."
 
     def __post_init__(self) -> None:
-        """Reject values outside the declarations."""
-        checks.check_declared(self, prefix="example.")
+        if self.phases is None:
+            object.__setattr__(self, "phases", 2)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"blocks": 0}, "example.blocks must be a whole number from 1 to 10.* got 0"),
-        ({"blocks": True}, "example.blocks must be .* got True"),
-        ({"blocks": None}, "example.blocks must be .* got None"),
-        ({"seconds": -1.0}, "example.seconds must be a number from 0.* got -1.0"),
-        ({"seconds": float("nan")}, "example.seconds must be .* got nan"),
-        ({"sealed": "no"}, "example.sealed must be True or False.* got 'no'"),
-        ({"sealed": 1}, "example.sealed must be True or False.* got 1"),
-        ({"slow": [1]}, r"example.slow must be a tuple of whole numbers.* got \[1\]"),
-        (
-            {"slow": (1, 10)},
-            "every number of example.slow must be a whole number from 0 to 9.* got 10",
-        ),
-        ({"phases": 3}, "example.phases must be a whole number from 0 to 2.* got 3"),
+        ({"blocks": 0}, "example.blocks must be a whole number from 1 to 10; got 0."),
+        ({"blocks": True}, "example.blocks must be a whole number from 1 to 10; got True."),
+        ({"blocks": "1"}, "example.blocks must be a whole number from 1 to 10; got '1'."),
+        ({"blocks": 10**4000}, "example.blocks must be a whole number from 1 to 10; got a whole "
+         "number of 13288 bits."),
+        ({"blocks": None}, "example.blocks must be a whole number from 1 to 10; got None."),
+        ({"seconds": 0.0}, "example.seconds must be a number above 0; got 0.0."),
+        ({"seconds": math.nan}, "example.seconds must be a number above 0; got nan."),
+        ({"seconds": math.inf}, "example.seconds must be a number above 0; got inf."),
+        ({"phases": 3}, "example.phases must be a whole number from 0 to 2; got 3."),
+        ({"sealed": 1}, "example.sealed must be True or False; got 1."),
+        ({"slow": [1]}, r"example.slow must be a tuple of numbers from 0 to 9; got [1]."),
+        ({"slow": (1, 10)}, "every number of example.slow must be a whole number from 0 to 9; "
+         "got 10."),
+        ({"inner": {"blocks": 1}}, "example.inner must be of type Inner; got {'blocks': 1}."),
     ],
-)
-def test_values_outside_their_bounds_are_rejected(changes, message):
-    with pytest.raises(UsageError, match=message):
+)  # fmt: skip
+def test_values_outside_their_declaration_are_rejected(changes, message):
+    with pytest.raises(UsageError) as caught:
         Example(**changes)
-
-
-def test_unknown_choice_suggests_the_nearest():
-    with pytest.raises(UnknownName, match=r"unknown example.law 'mash'; did you mean 'mesh'\?"):
-        Example(law="mash")
-
-
-def test_values_within_their_bounds_are_accepted():
-    assert Example(blocks=10, seconds=2, phases=None, law="star", slow=(1,)).plain == -1
-    kinds = {name: checks.value_type(each) for name, (each, _) in checks.meanings(Example).items()}
-    assert kinds == {
-        "blocks": int,
-        "seconds": float,
-        "phases": int,
-        "law": str,
-        "sealed": bool,
-        "slow": tuple,
-    }
-
-
-COSTS = papers.costs("pqdpol")
-SCENARIO = Scenario(algorithm="Falcon-512", costs=COSTS, network=named("gossip"))
-DECLARED = [
-    (instance, name)
-    for instance in (
-        SCENARIO,
-        SCENARIO.network,
-        Faults(slow=(0,), loss_probability=0.1),
-        scenario.ReplayScenario(),
-    )
-    for name in checks.meanings(type(instance))
-]
+    assert str(caught.value) == message
+    with pytest.raises(UsageError):
+        dataclasses.replace(Example(), **changes)
 
 
 @pytest.mark.parametrize(
-    ("instance", "name"), DECLARED, ids=lambda each: each if isinstance(each, str) else ""
+    ("changes", "message"),
+    [
+        ({"law": "mash"}, "unknown example.law 'mash'; did you mean 'mesh'?"),
+        ({"block": 1}, "unknown field of Example 'block'; did you mean 'blocks'?"),
+    ],
 )
-def test_dataclass_rejects_undeclared_choices(instance, name):
-    each, meaning = checks.meanings(type(instance))[name]
-    kind = checks.value_type(each)
-    wrong: list[object] = ["nonsense"] if meaning.choices else []
-    if kind in (int, float):
-        step = kind(1) if kind is int else 1e-12
-        wrong += [kind(meaning.least) - step]
-        wrong += [] if meaning.most is None else [kind(meaning.most) * 2 + 1]
-    for value in wrong:
-        with pytest.raises(PqchainError):
-            replace(instance, **{name: value})
+def test_unknown_names_suggest_the_nearest(changes, message):
+    with pytest.raises(UnknownName) as caught:
+        Example(**changes)
+    assert str(caught.value).startswith(message)
+
+
+def test_all_wrong_values_are_in_one_message():
+    with pytest.raises(WrongValues) as caught:
+        Example(blocks=0, law="mash", slow=(1, -1, 10), away=1)
+    assert list(caught.value.problems) == ["blocks", "law", "slow", "away"]
+    assert len(str(caught.value).splitlines()) == 4
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+    with pytest.raises(UsageError, match="values of Example must be named; got 1"):
+        Example(1)
+
+
+def test_values_of_the_declaration_are_accepted():
+    example = Example(blocks=10, seconds=2, law="star", slow=(1,), inner=Inner())
+    assert (type(example.seconds), example.phases) == (float, 2)
+    assert pickle.loads(pickle.dumps(example)) == example == dataclasses.replace(example, blocks=10)
+    assert hash(example) != hash(dataclasses.replace(example, blocks=9))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        example.blocks = 1
+
+
+def test_declarations_are_what_a_command_needs():
+    rows = checks.declarations(Example)
+    facts = {name: (row.type, row.least, row.most, row.choices) for name, row in rows.items()}
+    assert facts == {
+        "blocks": (int, 1, 10, ()),
+        "seconds": (float, 0, None, ()),
+        "phases": (int, 0, 2, ()),
+        "law": (str, None, None, ("mesh", "star")),
+        "sealed": (bool, None, None, ()),
+        "slow": (tuple, 0, 9, ()),
+        "inner": (Inner, None, None, ()),
+    }
+    assert (rows["blocks"].help, rows["law"].help, rows["blocks"].default) == (
+        "how many",
+        "which",
+        1,
+    )
+    assert [name for name, row in rows.items() if row.is_optional] == ["phases", "inner"]
 
 
 @pytest.mark.parametrize("value", ["a\0b", Path("\0"), b"a", 7, None])
@@ -107,3 +135,100 @@ def test_path_must_have_no_nul(value):
     with pytest.raises(UsageError, match="name must be a path without NUL; got "):
         checks.file_path("name", value)
     assert checks.file_path("name", "a/b") == checks.file_path("name", Path("a/b")) == Path("a/b")
+
+
+class Row(TypedDict):
+    name: str
+    counts: list[int]
+
+
+def again(value: object, kind: Any) -> Any:
+    return checks.loads(checks.dumps(value), kind, "it")
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (0.1 + 0.2, float),
+        (2**62, int),
+        (b"\0\xff", bytes),
+        (None, float | None),
+        ((1, "a"), tuple[int, str]),
+        ((0.5, 1.5), tuple[float, ...]),
+        ({3: ("host", 1)}, dict[int, tuple[str, int]]),
+        ({"name": "a", "counts": [1]}, Row),
+        ({"a": [1, None, {"b": "c"}]}, dict[str, Any]),
+        ({"A": Draw({"x": Figure(1.0, 0.5, 2.0, SECONDS, Kind.MODELLED, "s")}, "link")},
+         Mapping[str, Draw]),
+        (NodeResult(node=1, state="done", report={"a": 1}, cpu_steps=(1.0,), cpu_seconds=2.0),
+         NodeResult),
+    ],
+)  # fmt: skip
+def test_values_are_read_as_they_were_written(value, kind):
+    read = again(value, kind)
+    assert read == value
+    assert type(read) is type(value)
+
+
+def test_nan_is_kept():
+    assert math.isnan(again(math.nan, float))
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (UsageError("why"), UsageError),
+        (UnknownName("mode", "a", ["b"], "x"), UsageError),
+        (PackageMissing("no"), Unsupported),
+        (PqchainError("a: b"), PqchainError),
+    ],
+)
+def test_message_and_nearest_class_of_an_error_are_kept(error, kind):
+    read = again(error, SentError)
+    assert (type(read), str(read)) == (kind, str(error))
+
+
+class Hostile:
+    def __reduce__(self):
+        return (pytest.fail, ("code of the sender was run",))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (pickle.dumps(Hostile()), str),
+        (pickle.dumps(Hostile(), 0).decode(), str),
+        (Hostile(), Any),
+        pytest.param("[" * 100_000, Any, id="nested"),
+        pytest.param("1" * 5000, int, id="digits"),
+        (str(2**63), int),
+        pytest.param(str(10**400), float, id="large"),
+        ("1e999", float),
+        ("true", int),
+        ("1", bool),
+        ("1.0", int),
+        ('"1"', float),
+        ("null", str),
+        ("[1]", tuple[int, int]),
+        ("[1,2,3]", tuple[int, int]),
+        ('{"a":"b"}', dict[str, int]),
+        ('{"x":1}', dict[int, int]),
+        ('{"name":"a"}', Row),
+        ('{"name":"a","counts":[],"more":1}', Row),
+        ('{"figures":{}}', Draw),
+        ('{"figures":{},"limit":"","__class__":"x"}', Draw),
+        ('{"node":0,"state":"away"}', NodeResult),
+        ('"unknown"', Kind),
+        ('"a"', bytes),
+    ],
+)
+def test_values_of_other_types_are_rejected(text, kind):
+    with pytest.raises(DataError, match=r"^it (cannot be read|has a wrong part)"):
+        checks.loads(text, kind, "it")
+
+
+def test_length_of_a_text_is_limited(monkeypatch):
+    monkeypatch.setattr(checks, "MAX_CHARACTERS", 10)
+    assert checks.loads("[1,2,3]", list[int], "it") == [1, 2, 3]
+    with pytest.raises(DataError, match="at most 10 characters"):
+        checks.loads("[1,2,3,4,5]", list[int], "it")

@@ -23,6 +23,8 @@ def make(kind: type[PqchainError]) -> PqchainError:
     """Build an error of a class."""
     if issubclass(kind, UnknownName):
         return kind("algorithm", "Falcon512", KNOWN, "`pqchain algorithms`.")
+    if kind is errors.WrongValues:
+        return kind({"blocks": "blocks must be 1; got 2."})
     return kind("it is 3; expected 4; use 4")
 
 

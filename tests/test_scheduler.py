@@ -80,9 +80,7 @@ def test_wrong_result_is_named_with_its_worker(address):
     )
     with pytest.raises(DataError, match=expected):
         list(run_tasks(_halves, [(10.0,)] * 3, address=address))
-    with pytest.raises(
-        DataError, match=r"result 0 of _texts from worker .* '7' is not of type int"
-    ):
+    with pytest.raises(DataError, match=r"result 0 of _texts from worker .* integer; got '7'"):
         list(run_tasks(_texts, [(7,)], address=address))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pqchain import checks
-from pqchain.checks import both_or_neither, field, integer
+from pqchain.checks import field
 from pqchain.errors import UsageError
 
 _SLOW_FACTOR = 10
@@ -39,23 +39,22 @@ class Faults:
     """Delegates that propose two blocks and vote for whichever block the receiver has."""
 
     def __post_init__(self) -> None:
+        checks.check_declared(self, prefix="faults.")
         for name in RANKS:
             ranks = getattr(self, name)
-            if not isinstance(ranks, tuple):
-                raise UsageError(f"faults.{name} must be a tuple of ranks; got {ranks!r}.")
-            for rank in ranks:
-                integer(f"faults.{name}", rank, least=0)
             if len(set(ranks)) != len(ranks):
                 raise UsageError(f"faults.{name} must contain a rank only once; got {ranks!r}.")
-        checks.check_declared(self, prefix="faults.")
         # One of such a pair without the other would have no effect.
         for first, second in (
             ("delay_probability", "delay_seconds"),
             ("partition_fraction", "heal_seconds"),
         ):
-            both_or_neither(
-                f"faults.{first}", getattr(self, first), f"faults.{second}", getattr(self, second)
-            )
+            one, other = getattr(self, first), getattr(self, second)
+            if bool(one) != bool(other):
+                raise UsageError(
+                    f"faults.{first} and faults.{second} must be both 0 or both above 0; got "
+                    f"{one:g} and {other:g}."
+                )
         if self.slow and self.slow_factor == 1:
             raise UsageError("faults.slow_factor must be above 1 with slow delegates; got 1.")
         if not self.slow and self.slow_factor != _SLOW_FACTOR:

@@ -22,12 +22,12 @@ import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
-from pqchain import algorithms, typed_json
+from pqchain import algorithms, checks
 from pqchain.chain import bulk
 from pqchain.consensus import model
 from pqchain.consensus.faults import Faults
@@ -55,7 +55,7 @@ _FACTORY = "pqchain.delegates.node:build"
 _HEX = re.compile("[0-9a-f]{1,64}")
 
 
-class _Report(TypedDict):
+class _Report(checks.TypedDict):
     height: int
     tip: str
     final_ns: list[int]
@@ -321,7 +321,7 @@ def _of_result(
 
 def _synchronised(node: NodeResult, blocks: int, kind: Any = _DelegateReport) -> dict[str, Any]:
     """Return a node's report with times of the driver's clock. Raises DataError for a wrong one."""
-    report: dict[str, Any] = typed_json.typed(node.report, kind, f"the report of node {node.node}")
+    report: dict[str, Any] = checks.typed(node.report, kind, f"the report of node {node.node}")
     counts = {name: len(values) for name, values in report.items() if isinstance(values, list)}
     full = [counts[name] == blocks for name in ("views", "sent") if name in counts]
     if max(counts.values()) > blocks or not all(full) or not _HEX.fullmatch(report["tip"]):

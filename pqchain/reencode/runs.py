@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from pqchain import typed_json
+from pqchain import checks
 from pqchain.errors import DataError
 from pqchain.reencode.protocol.work import PHASES, Record
 from pqchain.reencode.scenario import BYZANTINE_FAULTS, ReplayScenario, from_plain
@@ -287,7 +287,7 @@ def _outcome(scenario: ReplayScenario, result: Result) -> ReplayOutcome:
 def _synchronised(node: NodeResult) -> Record:
     """Return a node's record with times of the driver's clock. Raises DataError for a wrong one."""
     name = f"the report of node {node.node}"
-    record: Record = typed_json.typed(node.report or {}, Record, name)
+    record: Record = checks.typed(node.report or {}, Record, name)
     if {*record.seconds} != {*PHASES} or {*record.work} != {*PHASES}:
         raise DataError(
             f"{name} must have times of {PHASES}; got {[*record.seconds, *record.work]}"

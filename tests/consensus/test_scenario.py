@@ -122,7 +122,7 @@ def test_invalid_scenarios_are_rejected(changes: dict[str, Any], message: str) -
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"crashed": [1]}, r"crashed must be a tuple of ranks; got \[1\]"),
+        ({"crashed": [1]}, r"crashed must be a tuple of whole numbers; got \[1\]"),
         ({"crashed": (1, 1)}, r"must contain a rank only once"),
         ({"slow_factor": 0}, r"slow_factor must be .* got 0"),
         ({"loss_probability": 1.5}, r"loss_probability must be a number from 0 to 1.* got 1.5"),

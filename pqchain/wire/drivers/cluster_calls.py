@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
-from pqchain import scheduler, typed_json
+from pqchain import checks, scheduler
 from pqchain.errors import PqchainError
 from pqchain.wire.drivers.cluster_worker import Description, WorkerNodes
 from pqchain.wire.drivers.job import Job
@@ -56,8 +56,8 @@ class Worker:
             raise WorkerLost(f"worker {self.address} was lost ({error})") from error
         word, _, text = str(reply).partition(" ")
         result = get_type_hints(getattr(WorkerNodes, method))["return"]
-        kind = result if word == "value" else PqchainError
-        value = typed_json.loads(text, kind, f"the reply of worker {self.address} to {method!r}")
+        kind = result if word == "value" else checks.SentError
+        value = checks.loads(text, kind, f"the reply of worker {self.address} to {method!r}")
         if word != "value":
             raise value
         return value

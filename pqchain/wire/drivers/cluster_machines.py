@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from pqchain import libraries, typed_json
+from pqchain import checks, libraries
 from pqchain import scheduler as scheduling
 from pqchain.errors import DataError, PqchainError, UsageError
 from pqchain.installation import VERSION
@@ -76,7 +76,7 @@ def _natural(address: str) -> list[tuple[int, str]]:
 def _description(reply: object) -> Any:
     """Return the description that a worker replied, or the error."""
     try:
-        return reply if isinstance(reply, Exception) else typed_json.loads(reply, Description, "it")
+        return reply if isinstance(reply, Exception) else checks.loads(reply, Description, "it")
     except DataError as error:
         return error
 

@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict, cast
+from typing import Any, cast
 
-from pqchain import libraries, machine, scheduler, typed_json
+from pqchain import checks, libraries, machine, scheduler
 from pqchain.errors import PqchainError
 from pqchain.installation import VERSION
 from pqchain.results import scratch
@@ -38,7 +38,7 @@ _WATCH_SECONDS = 0.5
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
-class Machine(TypedDict):
+class Machine(checks.TypedDict):
     """Machine of a worker, as in `machine.provenance`, and the load of its processors."""
 
     machine_id: str
@@ -50,7 +50,7 @@ class Machine(TypedDict):
     load_per_processor: float
 
 
-class Description(TypedDict):
+class Description(checks.TypedDict):
     """What a worker has."""
 
     version: str
@@ -124,11 +124,11 @@ class WorkerNodes:
     async def call(self, method: str, *values: Any, **named: Any) -> str:
         """Call a method; return "value" and its result, or "error" and the error, as JSON."""
         try:
-            return f"value {typed_json.dumps(await getattr(self, method)(*values, **named))}"
+            return f"value {checks.dumps(await getattr(self, method)(*values, **named))}"
         # Dask would send any exception as a pickle, which the client refuses.
         except Exception as error:  # noqa: BLE001
             known = error if isinstance(error, PqchainError) else PqchainError(repr(error))
-            return f"error {typed_json.dumps(known)}"
+            return f"error {checks.dumps(known)}"
 
     async def open(self) -> None:
         """Make and fill the nodes' folders."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, cast
 
-from pqchain import checks, typed_json
+from pqchain import checks
 from pqchain.errors import DataError, PqchainError, UsageError, short_repr
 from pqchain.wire.drivers.link import Link
 from pqchain.wire.identity import Identity, PublicIdentity, generate
@@ -136,7 +136,7 @@ class NodeResult:
     node: int
     state: str = "dead"
     """State at the end of the job: "done", "failed", "cut off" (unfinished) or "dead"."""
-    error: PqchainError | None = None
+    error: checks.SentError | None = None
     report: Mapping[str, Any] | None = None
     """Result of `Node.report`; None if the node's process was killed."""
     cpu_seconds: float = math.nan
@@ -197,7 +197,7 @@ LINES: Mapping[str, Any] = {
 
 def encode(kind: str, value: Any = None) -> bytes:
     """Return a request or report as one line: its kind and its value as JSON."""
-    return f"{kind} {typed_json.dumps(value)}\n".encode()
+    return f"{kind} {checks.dumps(value)}\n".encode()
 
 
 def decode(line: bytes) -> tuple[str, Any]:
@@ -205,7 +205,7 @@ def decode(line: bytes) -> tuple[str, Any]:
     kind, _, text = line.decode(errors="replace").partition(" ")
     if kind not in LINES:
         raise DataError(f"a line must start with one of {', '.join(LINES)}; got {short_repr(kind)}")
-    return kind, typed_json.loads(text, LINES[kind], f"the value of {kind!r}")
+    return kind, checks.loads(text, LINES[kind], f"the value of {kind!r}")
 
 
 def encode_setup(*setup: Any) -> bytes:
