@@ -24,26 +24,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from decimal import Decimal
 from functools import reduce
 from itertools import pairwise, product
 from operator import add, and_
+from typing import NamedTuple
 
 from pqchain import algorithms
 from pqchain.errors import DataError
 from pqchain.figures import Kind
-from pqchain.works.readers import FACTS, Number, NumberReader, Numbers, Undecided, described, step
+from pqchain.works.readers import FACTS, Number, NumberReader, Undecided, described, step
 from pqchain.works.statements import Check
 from pqchain.works.verdicts import (
+    DECISIVE,
     FAILS,
     HOLDING,
-    HOLDS,
     OPEN,
     SAME_SETTING,
     Standing,
     Verdict,
-    decisive,
+    outcome,
 )
 
 APART = 1.5
@@ -62,36 +63,29 @@ _FIGURES = 3
 _OF_THE_PRINT = {"at_most", "quotient", "sum", "value", "open"}
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonResult:
-    """The result of a comparison."""
+class Comparison(NamedTuple):
+    """The result of one comparison of numbers."""
 
-    outcome: str
+    holds: bool | None
+    """None if the numbers cannot decide it."""
     evidence: str
-    margin: float = math.inf
-    """The factor by which a comparison that holds is away from failing."""
     standing: Standing = SAME_SETTING
-
-    @property
-    def word(self) -> str:
-        """The verdict on this comparison alone."""
-        return self.standing.word(self.outcome)
+    margin: float = math.inf
 
 
 def decide(checks: Iterable[Check], reader: NumberReader, implementation: str = "") -> Verdict:
     """Judge a statement's checks with the numbers of one reader; one failed part decides."""
-    results = [result for check in checks for result in _results(check, reader, implementation)]
-    first = min((result.word for result in results), key=decisive)
+    of = replace(reader, implementation=implementation)
+    results = [result for check in checks for result in _verdicts(check, of)]
+    first = min((result.word for result in results), key=DECISIVE.index)
     # Every part confirms a statement; otherwise only the parts with the deciding verdict matter.
-    holds = first in HOLDING
-    deciding = [result for result in results if holds or result.word == first]
+    deciding = [result for result in results if first in HOLDING or result.word == first]
     # The closest comparison first: it is the one that a reader will doubt.
     deciding.sort(key=lambda result: (result.outcome != FAILS, result.margin))
     texts = list(dict.fromkeys(result.evidence for result in deciding))
     more = f"; and {len(texts) - _FIGURES} more" if len(texts) > _FIGURES else ""
     standing = reduce(and_, (result.standing for result in deciding))
-    evidence = "; ".join(texts[:_FIGURES]) + more
-    return Verdict(deciding[0].outcome, evidence, reader.source, standing)
+    return replace(deciding[0], evidence="; ".join(texts[:_FIGURES]) + more, standing=standing)
 
 
 def deciding(checks: list[Check], readers: Iterable[NumberReader]) -> list[NumberReader]:
@@ -100,25 +94,22 @@ def deciding(checks: list[Check], readers: Iterable[NumberReader]) -> list[Numbe
     A model has precedence over measurements, and each model decides alone; measured numbers may
     come from several readers.
     """
-    readers = [reader for reader in readers if reader.decides]
     kinds = {check["kind"] for check in checks}
     used = {quantity for check in checks for quantity in _quantities(check)}
+    readers = [reader for reader in readers if reader.decides]
+    measured = [reader for reader in readers if reader.source == Kind.MEASURED]
+    others = [
+        reader
+        for reader in readers
+        if reader.source != Kind.MEASURED and all(map(reader.reads, used))
+    ]
     # Sizes and levels are facts of the implementations, which no measurement can improve.
     if kinds == {"value"} or (kinds and not kinds & _OF_THE_PRINT and used <= set(FACTS)):
-        return [
-            reader
-            for reader in readers
-            if reader.source == Kind.REGISTRY and all(map(reader.reads, used))
-        ]
+        return [reader for reader in others if reader.source == Kind.REGISTRY]
     # Absolute bounds and recomputed columns are about the print itself.
     if not kinds or kinds & _OF_THE_PRINT:
         return []
-    measured = [reader for reader in readers if reader.source == Kind.MEASURED]
-    models = [
-        reader
-        for reader in readers
-        if reader.source not in (Kind.MEASURED, Kind.REGISTRY) and all(map(reader.reads, used))
-    ]
+    models = [reader for reader in others if reader.source != Kind.REGISTRY]
     return models or [_first_of(measured)]
 
 
@@ -126,14 +117,14 @@ def _first_of(readers: list[NumberReader]) -> NumberReader:
     def read(name: str, quantity: str, implementation: str) -> Number:
         # A check may combine quantities of several readers; the first that has one supplies it.
         chosen = next(reader for reader in readers if reader.reads(quantity))
-        return chosen.number(name, quantity, implementation)
+        return replace(chosen, implementation=implementation).number(name, quantity)
 
     noise = next((reader.noise for reader in readers if reader.noise), "")
     return NumberReader(readers[0].source, read, noise=noise)
 
 
-def _results(check: Check, reader: NumberReader, implementation: str) -> Iterator[ComparisonResult]:
-    """Yield the result of each part of a check per step n; it is OPEN if a number is missing."""
+def _verdicts(check: Check, of: NumberReader) -> Iterator[Verdict]:
+    """Yield the verdict on each part of a check; it is OPEN if a number is missing."""
     kind = check.get("kind")
     if kind not in KINDS:
         raise DataError(f"kind of a check must be one of {sorted(KINDS)}; got {kind!r}")
@@ -142,38 +133,47 @@ def _results(check: Check, reader: NumberReader, implementation: str) -> Iterato
     if unknown := sorted(set(check) - {"kind", *fields.split()}):
         raise DataError(f"fields of a check {kind!r} must be {fields}; got {unknown}")
     # A reader may have fewer values of n than the print, and a fall needs two.
-    if "n" in check and reader.steps is not None:
-        check = check | {"n": [n for n in check["n"] if n in reader.steps]}
+    if "n" in check and of.steps is not None:
+        check = check | {"n": [n for n in check["n"] if n in of.steps]}
     if check.get("n") == [] or (kind == "falling" and len(check["n"]) < 2):
-        yield ComparisonResult(OPEN, "too few sizes were run")
+        yield Verdict(OPEN, "too few sizes were run", of.source)
         return
-    steps = map(step, check["n"]) if "n" in check and kind != "falling" else [""]
-    for suffix in steps:
-        for part in _parts(check):
-            try:
-                yield compare(part, Numbers(reader, implementation, suffix))
-            except Undecided as reason:
-                yield ComparisonResult(OPEN, str(reason))
+    for part in _parts(check):
+        try:
+            result = compare(part, of)
+        except Undecided as reason:
+            result = Comparison(None, str(reason))
+        holds, evidence, standing, margin = result
+        yield Verdict(outcome(holds), evidence, of.source, standing, margin)
 
 
 def _parts(check: Check) -> Iterator[Check]:
-    if check["kind"] == "less":
-        if check.get("one_level"):
-            _require_one_level([*check["smaller"], *check["larger"]])
-        for quantity in _listed(check["quantity"]):
-            other = check.get("larger_quantity", quantity)
-            for small, large in product(check["smaller"], check["larger"]):
-                sides = {"smaller": f"{small}: {quantity}", "larger": f"{large}: {other}"}
-                yield check | sides
-    elif check["kind"] == "falling":
+    """Yield the comparisons of which a check consists, each with full names of its numbers."""
+    if check["kind"] == "falling":
         for name in check["names"]:
             cells = [f"{name}{step(n)}: {check['quantity']}" for n in check["n"]]
             for before, after in pairwise(cells):
                 yield {"smaller": after, "larger": before}
+    elif check["kind"] == "less":
+        if check.get("one_level"):
+            _require_one_level([*check["smaller"], *check["larger"]])
+        for suffix, quantity in product(_suffixes(check), _listed(check["quantity"])):
+            other = check.get("larger_quantity", quantity)
+            for small, large in product(check["smaller"], check["larger"]):
+                sides = {"smaller": f"{small}{suffix}: {quantity}"}
+                yield check | sides | {"larger": f"{large}{suffix}: {other}"}
+    elif check["kind"] in ("ratio", "similar"):
+        for suffix in _suffixes(check):
+            sides = {side: check[side].replace(": ", f"{suffix}: ") for side in ("of", "to")}
+            yield check | sides
     elif check["kind"] == "at_most":
         yield from (check | {"of": cell} for cell in check["cells"])
     else:
         yield check
+
+
+def _suffixes(check: Check) -> Iterable[str]:
+    return map(step, check["n"]) if "n" in check else [""]
 
 
 def _require_one_level(names: list[str]) -> None:
@@ -193,8 +193,8 @@ def _listed(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
 
 
-def _less(check: Check, of: Numbers) -> ComparisonResult:
-    """Check that one number is below another; the result is OPEN if they are too close.
+def _less(check: Check, of: NumberReader) -> Comparison:
+    """Check that one number is below another; nothing is decided if they are too close.
 
     They are ranked if they differ by more than their noise, or by APART and more than their error:
     a scheme with rejection sampling scatters widely around a well-known median, while a small
@@ -203,116 +203,101 @@ def _less(check: Check, of: Numbers) -> ComparisonResult:
     small, large = check["smaller"], check["larger"]
     a, b = of(small), of(large)
     standing = a.standing & b.standing
-    first, second, quantity = of.label(small), of.label(large), small.rpartition(": ")[2]
+    first, second, quantity = described(small), described(large), small.rpartition(": ")[2]
     if large.endswith(f": {quantity}"):
         second = second.removesuffix(f" {described(quantity)}")
-    if of.reader.noise:
-        raise Undecided(f"{first} {a} and {second} {b} are not ranked: {of.reader.noise}")
+    if of.noise:
+        raise Undecided(f"{first} {a} and {second} {b} are not ranked: {of.noise}")
     # Noise alone is too strict for rejection sampling, whose samples scatter by a factor although
     # the median is known well; error alone would rank the noise of a busy machine.
     low, high = sorted((a.value, b.value))
     is_apart = high >= APART * low and high - low > a.error + b.error
     if not (is_apart or high - low > a.noise + b.noise):
-        text = f"{first} {a} and {second} {b} are too close to rank"
-        return ComparisonResult(OPEN, text, standing=standing)
+        return Comparison(None, f"{first} {a} and {second} {b} are too close to rank", standing)
     if a.value > b.value:
-        return ComparisonResult(FAILS, f"{first} {a} is not below {second} {b}", standing=standing)
+        return Comparison(False, f"{first} {a} is not below {second} {b}", standing)
     by = check.get("by", 1)
     margin = high / low / by if low else math.inf
     text = f"{first} {a} < {second} {b}"
     if by > 1:
         text += f", {margin * by:.3g} times; 'by far' is read as {by} times or more, our choice"
-    return ComparisonResult(HOLDS if margin >= 1 else FAILS, text, margin, standing)
+    return Comparison(margin >= 1, text, standing, margin)
 
 
-def _ratio(check: Check, of: Numbers) -> ComparisonResult:
-    ratio, text = _divided(check, of)
-    text += ", stated "
-    if "about" not in check:
-        bound = check["at_least"]
-        return _bounded(ratio, bound, math.inf, f"{text}at least {bound}")
-    # The digits of "about 373" are the precision that the text claims.
-    about, text = check["about"], f"{text}about {check['about']}"
-    if of.reader.source in (Kind.PUBLISHED, Kind.REGISTRY):
-        unit = float(Decimal(1).scaleb(int(Decimal(str(about)).as_tuple().exponent)))
-        agrees = abs(ratio.value - about) <= unit + ratio.error
-        return ComparisonResult(HOLDS if agrees else FAILS, text, standing=ratio.standing)
-    text += f", read as within a factor of {ABOUT:g}, our choice"
-    return _bounded(ratio, about / ABOUT, about * ABOUT, text)
-
-
-def _similar(check: Check, of: Numbers) -> ComparisonResult:
-    ratio, text = _divided(check, of)
-    text += f"; 'similar' is read as within a factor of {SIMILAR:g}, our choice"
-    return _bounded(ratio, 1 / SIMILAR, SIMILAR, text)
-
-
-def _divided(check: Check, of: Numbers) -> tuple[Number, str]:
+def _ratio(check: Check, of: NumberReader) -> Comparison:
     upper, lower = of(check["of"]), of(check["to"])
-    if of.reader.noise:
-        raise Undecided(f"no ratio: {of.reader.noise}")
+    if of.noise:
+        raise Undecided(f"no ratio: {of.noise}")
     ratio = upper / lower
-    names = f"{of.label(check['of'])} {upper} over {of.label(check['to'])} {lower}"
-    return ratio, f"{names} is {ratio.value:.4g}"
-
-
-def _bounded(ratio: Number, low: float, high: float, text: str) -> ComparisonResult:
+    text = f"{described(check['of'])} {upper} over {described(check['to'])} {lower}"
+    text += f" is {ratio.value:.4g}"
+    if check["kind"] == "similar":
+        low, high = 1 / SIMILAR, SIMILAR
+        text += f"; 'similar' is read as within a factor of {SIMILAR:g}, our choice"
+    elif "at_least" in check:
+        low, high = check["at_least"], math.inf
+        text += f", stated at least {low}"
+    else:
+        about = check["about"]
+        low, high = about / ABOUT, about * ABOUT
+        text += f", stated about {about}"
+        # The digits of "about 373" are the precision that the text claims.
+        if of.source in (Kind.PUBLISHED, Kind.REGISTRY):
+            unit = float(Decimal(1).scaleb(int(Decimal(str(about)).as_tuple().exponent)))
+            agrees = abs(ratio.value - about) <= unit + ratio.error
+            return Comparison(agrees, text, ratio.standing)
+        text += f", read as within a factor of {ABOUT:g}, our choice"
     # A ratio within its error of a bound could fall on either side in the next run.
     if any(abs(ratio.value - bound) < ratio.error for bound in (low, high)):
-        return ComparisonResult(OPEN, f"{text}: too close to the bound", standing=ratio.standing)
-    outcome = HOLDS if low <= ratio.value <= high else FAILS
-    return ComparisonResult(outcome, text, standing=ratio.standing)
+        return Comparison(None, f"{text}: too close to the bound", ratio.standing)
+    return Comparison(low <= ratio.value <= high, text, ratio.standing)
 
 
-def _value(check: Check, of: Numbers) -> ComparisonResult:
+def _value(check: Check, of: NumberReader) -> Comparison:
     number, stated = of(check["of"]), check["is"]
-    outcome = HOLDS if number.value == stated else FAILS
-    text = f"{of.label(check['of'])} {number}, stated {stated}"
-    return ComparisonResult(outcome, text, standing=number.standing)
+    text = f"{described(check['of'])} {number}, stated {stated}"
+    return Comparison(number.value == stated, text, number.standing)
 
 
-def _at_most(check: Check, of: Numbers) -> ComparisonResult:
+def _at_most(check: Check, of: NumberReader) -> Comparison:
     number, limit = of(check["of"]), check["limit"]
-    text = f"{of.label(check['of'])} {number}, limit {Number(limit, unit=number.unit)}"
+    text = f"{described(check['of'])} {number}, limit {Number(limit, unit=number.unit)}"
     text += ", a limit of our choice" * bool(check.get("ours"))
-    if number.value <= limit:
-        return ComparisonResult(HOLDS, text, limit / number.value, number.standing)
-    return ComparisonResult(FAILS, text, standing=number.standing)
+    holds = number.value <= limit
+    return Comparison(holds, text, number.standing, limit / number.value if holds else math.inf)
 
 
-def _recomputed(value: float, slack: float, printed: Number, text: str) -> ComparisonResult:
+def _recomputed(value: float, slack: float, printed: Number, text: str) -> Comparison:
     """Compare a recomputed number with the printed one; `slack` is its parts' rounding error."""
     # 1e-9: decimal roundings are not exact in binary.
     allowed = (slack + printed.noise) * (1 + 1e-9)
-    outcome = HOLDS if abs(value - printed.value) <= allowed else FAILS
-    return ComparisonResult(outcome, text, standing=printed.standing)
+    return Comparison(abs(value - printed.value) <= allowed, text, printed.standing)
 
 
-def _quotient(check: Check, of: Numbers) -> ComparisonResult:
+def _quotient(check: Check, of: NumberReader) -> Comparison:
     quotient, printed = of(check["of"]) / of(check["to"]), of(check["printed"])
     times = check.get("times", 1)
     value = quotient.value * times
-    text = f"{of.label(check['of'])} over {of.label(check['to'])} gives {value:.6g}"
-    text += f", printed {printed.value:g}"
-    return _recomputed(value, quotient.noise * times, printed, text)
+    text = f"{described(check['of'])} over {described(check['to'])} gives {value:.6g}"
+    return _recomputed(value, quotient.noise * times, printed, f"{text}, printed {printed.value:g}")
 
 
-def _sum(check: Check, of: Numbers) -> ComparisonResult:
+def _sum(check: Check, of: NumberReader) -> Comparison:
     parts, total = reduce(add, map(of, check["cells"])), of(check["total"])
-    text = f"{of.label(check['total'])} {total.value:g}, the parts give {parts.value:.6g}"
+    text = f"{described(check['total'])} {total.value:g}, the parts give {parts.value:.6g}"
     return _recomputed(parts.value, parts.noise, total, text)
 
 
-def _open(check: Check, of: Numbers) -> ComparisonResult:
-    return ComparisonResult(OPEN, str(check["reason"]))
+def _open(check: Check, of: NumberReader) -> Comparison:
+    return Comparison(None, str(check["reason"]))
 
 
 # The function and the fields of each kind of check.
-KINDS: dict[str, tuple[Callable[[Check, Numbers], ComparisonResult], str]] = {
+KINDS: dict[str, tuple[Callable[[Check, NumberReader], Comparison], str]] = {
     "less": (_less, "smaller larger quantity larger_quantity by one_level n"),
     "falling": (_less, "names quantity n"),
     "ratio": (_ratio, "of to about at_least n"),
-    "similar": (_similar, "of to n"),
+    "similar": (_ratio, "of to n"),
     "value": (_value, "of is"),
     "at_most": (_at_most, "cells limit ours"),
     "quotient": (_quotient, "of to times printed"),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pqchain import algorithms
-from pqchain.errors import DataError, UnknownPaper
+from pqchain import algorithms, checks
+from pqchain.errors import UnknownPaper
 from pqchain.installation import read_toml
 
 
@@ -57,7 +57,7 @@ class PrintedTable:
     section: str
     caption: str
     description: str
-    layout: str = "wide"
+    layout: Literal["wide", "across", "long"] = "wide"
     counts: tuple[str, ...] = ()
     """Columns of a wide table whose numbers have no unit."""
     across: str = ""
@@ -66,16 +66,12 @@ class PrintedTable:
     algorithm: str = ""
     """Printed name of the algorithm of all rows of a long table."""
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.file, str):
-            raise ValueError(f"file must be the name of a CSV file; got {self.file!r}")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
     """A published paper; fields are empty where its text does not state them."""
 
-    folder: Path
+    folder: Path = Path()
     title: str
     title_korean: str
     title_note: str
@@ -94,9 +90,9 @@ class Paper:
     names: Mapping[str, str]
     """Names in the registry by printed names."""
     tables: Mapping[str, PrintedTable]
-    errata: tuple[Erratum, ...]
-    others: tuple[OtherCode, ...]
-    setting: Mapping[str, Any]
+    errata: tuple[Erratum, ...] = ()
+    other_code: tuple[OtherCode, ...] = ()
+    setting: Mapping[str, Any] = field(default_factory=dict)
     """The setting of the paper's numbers: sizes by name, and `text`, a description of them."""
 
     @property
@@ -115,18 +111,16 @@ class Paper:
         parts = (", ".join(self.authors), f'"{self.title}"', self.venue, self.year)
         return ", ".join(part for part in parts if part)
 
-    def other_code(self, algorithm: str, implementation: str, operation: str) -> str:
+    def code_origin(self, algorithm: str, implementation: str, operation: str) -> str:
         """Return the origin of an operation's code here if the work used other code, else ""."""
-        if operation not in algorithms.OPERATIONS:
-            return ""
-        for other in self.others:
-            if (
-                self.names[other.algorithm] == algorithm
-                and other.implementation in ("", implementation.rpartition("/")[2])
-                and (not other.operations or operation in other.operations)
-            ):
-                return other.reason
-        return ""
+        reasons = (
+            other.reason
+            for other in self.other_code
+            if self.names[other.algorithm] == algorithm
+            and other.implementation in ("", implementation.rpartition("/")[2])
+            and operation in (other.operations or algorithms.OPERATIONS)
+        )
+        return next(reasons, "")
 
     def layout(self, table: str) -> PrintedTable:
         """Return the file and layout of a published table. Raises UnknownPaper."""
@@ -141,25 +135,6 @@ class Paper:
 
 def read(folder: Path) -> Paper:
     """Read a paper from the `paper.toml` in a work's folder. Raises DataError."""
-    fields = read_toml(folder / "paper.toml")
-    try:
-        return Paper(
-            folder=folder,
-            authors=tuple(fields.pop("authors")),
-            notes=tuple(fields.pop("notes")),
-            tables={
-                name: PrintedTable(**table | {"counts": tuple(table.get("counts", ()))})
-                for name, table in fields.pop("tables").items()
-            },
-            errata=tuple(Erratum(**erratum) for erratum in fields.pop("errata", ())),
-            others=tuple(
-                OtherCode(**other | {"operations": tuple(other.get("operations", ()))})
-                for other in fields.pop("other_code", ())
-            ),
-            setting=fields.pop("setting", {}),
-            **fields,
-        )
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(
-            f"{folder / 'paper.toml'} must have exactly the fields of a paper: {error}"
-        ) from error
+    file = folder / "paper.toml"
+    content: Paper = checks.typed(read_toml(file), Paper, str(file))
+    return replace(content, folder=folder)

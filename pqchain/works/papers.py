@@ -15,7 +15,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -36,26 +36,20 @@ PUBLISHED = Contract.of(
     ("str", "unit note other_code"),
 )
 
-# Suffix of a heading in a wide table: the new suffix, the unit, and the factor to it.
+# By unit as printed, the SI unit and the factor to it: the endings of the headings of wide tables,
+# and the units of long tables. Other units stay as printed.
 _HEADINGS = {
-    "_milliseconds": ("_seconds", "s", Decimal("1e-3")),
-    "_seconds": ("_seconds", "s", Decimal(1)),
-    "_cycles": ("_cycles", "cycles", Decimal(1)),
-    "_bytes": ("_bytes", "B", Decimal(1)),
-    "_percent": ("_percent", "%", Decimal(1)),
-    "_megahertz": ("_megahertz", "MHz", Decimal(1)),
+    "milliseconds": ("seconds", "s", "1e-3"),
+    "seconds": ("seconds", "s", "1"),
+    "cycles": ("cycles", "cycles", "1"),
+    "bytes": ("bytes", "B", "1"),
+    "percent": ("percent", "%", "1"),
+    "megahertz": ("megahertz", "MHz", "1"),
 }
-
-# Unit printed in a long table: the SI unit and the factor to it. Others stay as printed.
-_UNITS = {
-    "bytes": ("B", Decimal(1)),
-    "min": ("s", Decimal(60)),
-    "ms": ("s", Decimal("1e-3")),
-    "us": ("s", Decimal("1e-6")),
-}
+_UNITS = {"bytes": ("B", "1"), "min": ("s", "60"), "ms": ("s", "1e-3"), "us": ("s", "1e-6")}
 
 # The quantity of a printed number, its SI unit, and the factor to that unit.
-_Meaning = tuple[str, str, Decimal]
+_Meaning = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,39 +229,37 @@ def _costs(source: Paper, implementation: str) -> CostTable:
 
 
 def _records(source: Paper, name: str) -> Iterator[tuple[dict[str, Any], list[Cell]]]:
+    """Yield the tidy rows of a table: their texts and their numbers."""
     layout = source.layout(name)
-    reasons = {(e.row, e.column): e.note for e in source.errata if e.table == name}
+    notes = {(e.row, e.column): e.note for e in source.errata if e.table == name}
     for row in _rows(source.folder / layout.file):
         printed_name = row.pop("name")
         algorithm = source.names.get(layout.algorithm or printed_name, "")
+        variant = row.get("implementation", "")
         for texts, numbers in _tidy(row, layout):
             step = f", {layout.across} = {texts[layout.across]}" if layout.across else ""
-            variant = row.get("implementation", "")
-            keys = {
-                "paper": source.key,
-                "table": name,
-                "algorithm": algorithm,
-                "printed_name": printed_name + step,
-                "implementation": variant,
-            }
-            parsed = [
-                _cell(row[column], reasons.get((printed_name, column), ""), keys, *meaning)
-                for column, meaning in numbers.items()
-            ]
-            names = {"algorithm": algorithm, "printed_name": printed_name}
-            yield (
-                names | texts,
-                [
-                    replace(
-                        cell,
-                        other_code=source.other_code(
-                            algorithm, variant, operation_of(cell.quantity)
-                        ),
+            cells = []
+            for column, (quantity, unit, factor) in numbers.items():
+                place = f"{source.key}, {name}, {printed_name}{step}: {quantity}"
+                value = _value(row[column], unit, place)
+                if value is None:
+                    continue
+                cells.append(
+                    Cell(
+                        paper=source.key,
+                        table=name,
+                        algorithm=algorithm,
+                        printed_name=printed_name + step,
+                        implementation=variant,
+                        quantity=quantity,
+                        value=value * Decimal(factor),
+                        rounding=_rounding(value, unit) * Decimal(factor),
+                        unit=unit,
+                        note=notes.get((printed_name, column), ""),
+                        other_code=source.code_origin(algorithm, variant, operation_of(quantity)),
                     )
-                    for cell in parsed
-                    if cell is not None
-                ],
-            )
+                )
+            yield {"algorithm": algorithm, "printed_name": printed_name} | texts, cells
 
 
 def _tidy(
@@ -277,12 +269,11 @@ def _tidy(
     if layout.layout == "long":
         texts = {"quantity": row["quantity"], "printed": row["value"]}
         texts |= {"section": row["section"]} if "section" in row else {}
-        unit, factor = _UNITS.get(row["unit"], (row["unit"], Decimal(1)))
-        yield texts, {"value": (row["quantity"], unit, factor)}
+        yield texts, {"value": (row["quantity"], *_UNITS.get(row["unit"], (row["unit"], "1")))}
     elif layout.layout == "across":
         unit = "1/s" if layout.quantity.endswith("_per_second") else "s"
         for step in row:
-            yield {layout.across: int(step)}, {step: (layout.quantity, unit, Decimal(1))}
+            yield {layout.across: int(step)}, {step: (layout.quantity, unit, "1")}
     else:
         meanings = {column: _meaning(column, layout) for column in row}
         numbers = {column: meaning for column, meaning in meanings.items() if meaning}
@@ -309,41 +300,32 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
 
 def _meaning(column: str, layout: PrintedTable) -> _Meaning | None:
     if column in layout.counts:
-        return column, "", Decimal(1)
-    for ending, (becomes, unit, factor) in _HEADINGS.items():
-        if column.endswith(ending):
-            return column.removesuffix(ending) + becomes, unit, factor
-    return None
+        return column, "", "1"
+    base, _, ending = column.rpartition("_")
+    if ending not in _HEADINGS:
+        return None
+    becomes, unit, factor = _HEADINGS[ending]
+    return f"{base}_{becomes}", unit, factor
 
 
-def _cell(
-    printed: str, note: str, keys: dict[str, str], quantity: str, unit: str, factor: Decimal
-) -> Cell | None:
+def _value(printed: str, unit: str, place: str) -> Decimal | None:
     """Parse a printed number ("x10.25" is 10.25); return None for a dash or unitless text."""
     try:
         value = Decimal(printed.removeprefix("x"))
     except InvalidOperation:
         value = Decimal("NaN")
-    if not value.is_finite():
-        # A number without a unit may be a text in a long table.
-        if printed == "-" or not unit:
-            return None
-        raise DataError(
-            f"{keys['paper']}, {keys['table']}, {keys['printed_name']}: {quantity} must be a "
-            f"number in {unit} or a dash; got {printed!r}"
-        )
-    exponent = value.as_tuple().exponent
-    # Counts have no rounding error; measured values have half of their last digit.
+    if value.is_finite():
+        return value
+    # A number without a unit may be a text in a long table.
+    if printed == "-" or not unit:
+        return None
+    raise DataError(f"{place} must be a number in {unit} or a dash; got {printed!r}")
+
+
+def _rounding(value: Decimal, unit: str) -> Decimal:
+    """Return half of the last digit of a measured value; counts have no rounding error."""
     is_exact = unit in ("B", "cycles", "") and value == value.to_integral_value()
-    last_digit = Decimal(0) if is_exact else Decimal(1).scaleb(int(exponent))
-    return Cell(
-        **keys,
-        quantity=quantity,
-        value=value * factor,
-        rounding=last_digit / 2 * factor,
-        unit=unit,
-        note=note,
-    )
+    return Decimal(0) if is_exact else Decimal(1).scaleb(int(value.as_tuple().exponent)) / 2
 
 
 __dir__ = defined_names(__name__)

@@ -8,14 +8,14 @@ sizes and the layouts of single tables are views of the one frame.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms, figures, results
+from pqchain import algorithms, checks, figures, results
 from pqchain.errors import DataError, UnknownAlgorithm, UnknownName
 from pqchain.figures import SECONDS, Kind, Unit
 from pqchain.installation import read_toml
@@ -24,7 +24,7 @@ from pqchain.results import Contract
 from pqchain.works import papers, readers
 from pqchain.works.paper import Paper
 from pqchain.works.papers import operation_of
-from pqchain.works.readers import SIZES, Number, NumberReader, Numbers, Undecided, rounded
+from pqchain.works.readers import SIZES, Chosen, NumberReader, Undecided, rounded
 
 PRINTED = Contract.of(
     "printed",
@@ -59,27 +59,7 @@ SIZE_VERDICTS = ("equal", "version", "definition", "erratum", "different")
 
 EXPLAINED = ("version", "definition", "erratum")
 
-STATUSES = ("ok", "unsupported", "failed", "not measured")
-"""Verdicts on a printed time."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ours:
-    """pqchain's number for a printed number; its value is NaN if there is none."""
-
-    value: float = math.nan
-    deviation: float = math.nan
-    """The median absolute deviation of a measured median."""
-    implementation: str = ""
-    verdict: str = ""
-    """One of SIZE_VERDICTS or STATUSES; empty for numbers of other kinds."""
-    note: str = ""
-    reason: str = ""
-    """Why pqchain has no such number."""
-
-
-Chosen = Callable[[str, str], Mapping[str, Mapping[str, Any]]]
-"""Measured rows by operation, for an algorithm and a printed variant."""
+EXPLAINED = ("version", "definition", "erratum")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,50 +93,34 @@ class Rule:
         )
         return all(not allowed or value in allowed for allowed, value in selectors)
 
-    def read(self, row: Mapping[Any, Any], sources: Iterable[NumberReader]) -> Number:
+    def read(self, row: Mapping[Any, Any], sources: Iterable[NumberReader]) -> float:
         """Return pqchain's number for a published number. Raises Undecided."""
         fields = {name: row[name] for name in ("algorithm", "implementation", "quantity")}
-        fields["name"] = row["printed_name"]
+        names = [name for name in (row["algorithm"], row["printed_name"]) if name]
+        of, to = (side.format(name=row["printed_name"], **fields) for side in (self.of, self.to))
         # Of several sources of one kind the first that has the number decides, and a fitted model
         # is read like any other model.
         kinds = (Kind.MODELLED, Kind.REPLAYED) if self.kind == Kind.FITTED else (self.kind,)
-        names = [name for name in (row["algorithm"], row["printed_name"]) if name]
-        wanted = [self.of.format(**fields)] if self.of else [
-            f"{name}: {row['quantity']}" for name in names
-        ]  # fmt: skip
-        reason = Undecided(f"this run has no such number ({self.kind})")
-        for reader in sources:
-            if reader.source not in kinds:
+        reason = f"this run has no such number ({self.kind})"
+        for source in sources:
+            if source.source not in kinds:
                 continue
-            of = Numbers(reader, row["implementation"])
-            for text in wanted:
+            reader = replace(source, implementation=row["implementation"])
+            for text in [of] if of else [f"{name}: {row['quantity']}" for name in names]:
                 try:
-                    number = of(text) / of(self.to.format(**fields)) if self.to else of(text)
-                    return Number(number.value, unit=row["unit"])
+                    return (reader(text) / reader(to) if to else reader(text)).value
                 except (Undecided, UnknownAlgorithm) as error:
-                    reason = Undecided(str(error))
-        raise reason
+                    reason = str(error)
+        raise Undecided(reason)
 
 
-def read_rules(folder: Path) -> list[Rule]:
+def read_rules(folder: Path) -> tuple[Rule, ...]:
     """Return the rules in a work's `coverage.toml`. Raises DataError, or UnknownName for a kind."""
     file = folder / "coverage.toml"
-    listed = read_toml(file).get("rules") if file.is_file() else []
-    if not isinstance(listed, list) or not all(isinstance(fields, dict) for fields in listed):
-        raise DataError(
-            f"{file} must have a list `rules` of tables; compare it with the file of another work"
-        )
-    rules = []
-    for fields in listed:
-        lists = {key: tuple(value) for key, value in fields.items() if isinstance(value, list)}
-        try:
-            rule = Rule(**fields | lists)
-        except TypeError as error:
-            # No rule has a value of its own, because every number of ours comes from the code.
-            raise DataError(
-                f"{file}: a rule must have a kind and known fields: {error}. Read the number from "
-                f"the code with `of`, or give kind {str(Kind.TAKEN)!r} to a copied setting."
-            ) from error
+    content = read_toml(file) if file.is_file() else {}
+    # No rule has a value of its own, because every number of ours comes from the code.
+    rules: tuple[Rule, ...] = checks.typed(content.get("rules", []), tuple[Rule, ...], str(file))
+    for rule in rules:
         if rule.kind not in KINDS:
             raise UnknownName("kind of number", rule.kind, KINDS, "pqchain/works/printed.py.")
         if bool(rule.none) != (rule.kind == NONE):
@@ -164,7 +128,6 @@ def read_rules(folder: Path) -> list[Rule]:
                 f"{file}: `none` of a rule must be a reason for kind {NONE!r}, and empty "
                 f"otherwise; got {rule.none!r} for kind {rule.kind!r}"
             )
-        rules.append(rule)
     return rules
 
 
@@ -179,10 +142,10 @@ def compare(
     `published` is `papers.published(paper)`. Columns: paper, table, algorithm, printed_name,
     variant (of the printed implementation), quantity, printed, unit, kind (one of KINDS), ours (in
     the same unit; NaN if there is none), deviation (median absolute deviation of a measured time),
-    ratio (ours over printed), implementation (ours), verdict (one of SIZE_VERDICTS for sizes, of
-    STATUSES for times and cycles of operations, else ""), note (the explanation of the verdict) and
-    reason (why there is none, or why the two differ). Raises DataError for a number that no rule
-    matches and for a frame that breaks its contract.
+    ratio (ours over printed), implementation (ours), verdict (one of SIZE_VERDICTS for sizes; "ok",
+    "unsupported", "failed" or "not measured" for times and cycles of operations; else ""), note
+    (the explanation of the verdict) and reason (why there is none, or why the two differ). Raises
+    DataError for a number that no rule matches and for a frame that breaks its contract.
     """
     rules = read_rules(paper.folder)
     chosen = readers.chosen(measurements)
@@ -200,7 +163,9 @@ def compare(
                 f"{row['paper']}, {row['table']}: no rule matches {row['printed_name']}, "
                 f"{row['quantity']}; add one to data/papers/{row['paper']}/coverage.toml"
             )
-        rows.append(next_to(row, rule.kind, _ours(rule, row, sources, chosen), rule))
+        ours = _ours(rule, row, sources, chosen)
+        reasons = [ours.pop("reason", ""), rule.none, rule.note]
+        rows.append(next_to(row, rule.kind, reasons, **ours))
     frame = PRINTED.frame(rows)
     if measurements is not None:
         frame.attrs["provenance"] = measurements.attrs.get("provenance", {})
@@ -208,38 +173,52 @@ def compare(
 
 
 def next_to(
-    row: Mapping[Any, Any], kind: str, ours: Ours, rule: Rule | None = None
-) -> list[object]:
-    """Return a row of the contract PRINTED: a published number with pqchain's number for it."""
-    names = ("paper", "table", "algorithm", "printed_name", "implementation", "quantity")
+    row: Mapping[Any, Any],
+    kind: str,
+    reasons: Iterable[str] = (),
+    *,
+    ours: float = math.nan,
+    **fields: object,
+) -> dict[str, object]:
+    """Return a row of the contract PRINTED: a published number with pqchain's number for it.
+
+    `fields` are deviation, implementation, verdict and note, as `compare` describes them.
+    """
+    names = ("paper", "table", "algorithm", "printed_name", "quantity", "unit")
     printed = row["value"]
-    ratio = ours.value / printed if printed else math.nan  # dates and counts may be 0
-    because = (rule.none, rule.note) if rule else ()
-    reasons = [ours.reason, *because, row["other_code"]]
-    return [
-        *(row[name] for name in names), printed, row["unit"], str(kind),
-        ours.value, ours.deviation, ratio,
-        ours.implementation, ours.verdict, ours.note, "; ".join(filter(None, reasons)),
-    ]  # fmt: skip
+    return {
+        **{name: row[name] for name in names},
+        "variant": row["implementation"],
+        "printed": printed,
+        "kind": str(kind),
+        "ours": ours,
+        "deviation": math.nan,
+        "ratio": ours / printed if printed else math.nan,  # dates and counts may be 0
+        **dict.fromkeys(("implementation", "verdict", "note"), ""),
+        "reason": "; ".join(filter(None, [*reasons, row["other_code"]])),
+    } | fields
 
 
-def _ours(rule: Rule, row: Mapping[Any, Any], sources: list[NumberReader], chosen: Chosen) -> Ours:
+def _ours(
+    rule: Rule, row: Mapping[Any, Any], sources: list[NumberReader], chosen: Chosen
+) -> dict[str, Any]:
+    """Return pqchain's number and its explanation, as keywords of `next_to` and a reason."""
     if rule.none:
-        return Ours()  # the reason is that of the rule
+        return {}
     if rule.kind == Kind.TAKEN and not rule.of:
-        return Ours(value=row["value"])
+        return {"ours": row["value"]}
     if row["algorithm"] and not rule.of:
         if rule.kind == Kind.REGISTRY and row["quantity"] in SIZES:
             return registry_size(row)
         if rule.kind == Kind.MEASURED and operation_of(row["quantity"]) in algorithms.OPERATIONS:
             return _measured(row, chosen)
     try:
-        return Ours(value=rule.read(row, sources).value)
+        return {"ours": rule.read(row, sources)}
     except Undecided as error:
-        return Ours(reason=str(error))
+        return {"reason": str(error)}
 
 
-def _measured(row: Mapping[Any, Any], chosen: Chosen) -> Ours:
+def _measured(row: Mapping[Any, Any], chosen: Chosen) -> dict[str, Any]:
     """Return the measured time or cycles of an operation.
 
     A printed "ref" or "avx2" is compared with ours of that variant. Where the paper names none, or
@@ -250,31 +229,30 @@ def _measured(row: Mapping[Any, Any], chosen: Chosen) -> Ours:
     wanted = row["implementation"]
     measured = chosen(algorithm.name, wanted).get(operation)
     if measured is None:
-        if not algorithm.implementations:
-            note = f"this version of pqchain has no {algorithm.name}"
-            return Ours(verdict="unsupported", note=note, reason=note)
+        verdict = "not measured" if algorithm.implementations else "unsupported"
         note = f"no measurement of {figures.humanize(operation)} of {algorithm.name} is given"
-        return Ours(verdict="not measured", note=note, reason=note)
+        if verdict == "unsupported":
+            note = f"this version of pqchain has no {algorithm.name}"
+        return {"verdict": verdict, "note": note, "reason": note}
     name, status, note = (measured[key] for key in ("implementation", "status", "reason"))
+    ours = {"implementation": name, "verdict": status, "note": note}
     if status != "ok":
-        return Ours(implementation=name, verdict=status, note=note, reason=note)
+        return ours | {"reason": note}
     notes = [note]
     if wanted and not name.endswith(f"/{wanted}"):
         notes.append(f"published with {wanted}, compared with {name}")
     if row["quantity"].endswith("_cycles"):
-        value, deviation = measured["median_cycles"], math.nan
-    else:
-        value, deviation = measured["median_seconds"], measured["mad_seconds"]
-        # Rejection sampling skews the distribution, so that mean and median differ.
-        if operation in algorithm.family_facts.restarts:
-            mean = SECONDS.text(measured["mean_seconds"])
-            notes.append(f"{operation} restarts at random: its mean here is {mean}")
-    note = "; ".join(filter(None, notes))
-    return Ours(value=value, deviation=deviation, implementation=name, verdict=status, note=note)
+        return ours | {"ours": measured["median_cycles"], "note": "; ".join(filter(None, notes))}
+    # Rejection sampling skews the distribution, so that mean and median differ.
+    if operation in algorithm.family_facts.restarts:
+        mean = SECONDS.text(measured["mean_seconds"])
+        notes.append(f"{operation} restarts at random: its mean here is {mean}")
+    numbers = {"ours": measured["median_seconds"], "deviation": measured["mad_seconds"]}
+    return ours | numbers | {"note": "; ".join(filter(None, notes))}
 
 
-def registry_size(row: Mapping[Any, Any], implementation: str = "") -> Ours:
-    """Compare a printed size with the registry's size for equality.
+def registry_size(row: Mapping[Any, Any], implementation: str = "") -> dict[str, Any]:
+    """Compare a printed size with the registry's for equality; return keywords of `next_to`.
 
     `implementation` chooses the size of one implementation where versions differ. The registry's
     length of a varying signature is the mean. Raises DataError for an erratum that a version or a
@@ -297,7 +275,7 @@ def registry_size(row: Mapping[Any, Any], implementation: str = "") -> Ours:
                     f"{row['algorithm']} is listed as an erratum, but {note} ({known.source}); "
                     "remove it from the errata"
                 )
-    return Ours(value=size, implementation=implementation, verdict=verdict, note=note)
+    return {"ours": size, "implementation": implementation, "verdict": verdict, "note": note}
 
 
 def sizes(printed: pd.DataFrame) -> pd.DataFrame:

@@ -109,12 +109,26 @@ class NumberReader:
     """Quantities to whose printed values its parameters were fitted; it cannot confirm them."""
     noise: str = ""
     """Why its numbers are not compared with each other, if they are of a noisy run."""
+    implementation: str = ""
+    """The implementation whose numbers are read: "ref", "avx2", or "" for any."""
 
-    def number(self, name: str, quantity: str, implementation: str) -> Number:
+    def __call__(self, text: str) -> Number:
+        """Evaluate "<name>: <quantity>", a sum of products of quantities. Raises Undecided."""
+        name, _, quantity = text.rpartition(": ")
+        return reduce(add, [self._product(name, term) for term in quantity.split("+")])
+
+    def _product(self, name: str, term: str) -> Number:
+        # A reader may have a product itself, such as a count: the errors of dependent factors must
+        # not be added.
+        is_known = self.quantities is not None and term in self.quantities
+        parts = [term] if is_known else term.split("*")
+        return reduce(mul, [self.number(name, part) for part in parts])
+
+    def number(self, name: str, quantity: str) -> Number:
         """Return the number of a name and quantity, with its standing. Raises Undecided."""
         if not self.reads(quantity):
             raise Undecided(f"no {described(quantity)} is available here ({self.source})")
-        number = self.read(name, quantity, implementation)
+        number = self.read(name, quantity, self.implementation)
         if quantity not in self.fitted:
             return number
         return replace(number, standing=replace(number.standing, fitted=True))
@@ -124,43 +138,18 @@ class NumberReader:
         return self.quantities is None or quantity in self.quantities
 
 
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """The numbers of a reader for one implementation, and for one n of a table over n."""
-
-    reader: NumberReader
-    implementation: str = ""
-    step: str = ""
-
-    def __call__(self, text: str) -> Number:
-        """Evaluate "<name>: <quantity>", a sum of products of quantities. Raises Undecided."""
-        name, _, quantity = text.rpartition(": ")
-        name += self.step
-        return reduce(add, [self._product(name, term) for term in quantity.split("+")])
-
-    def _product(self, name: str, term: str) -> Number:
-        # A reader may have a product itself, such as a count: the errors of dependent factors must
-        # not be added.
-        is_known = self.reader.quantities is not None and term in self.reader.quantities
-        parts = [term] if is_known else term.split("*")
-        return reduce(mul, [self.reader.number(name, part, self.implementation) for part in parts])
-
-    def label(self, text: str) -> str:
-        """Format "<name>: <quantity>" as words for the evidence of a verdict."""
-        name, _, quantity = text.rpartition(": ")
-        return f"{name}{self.step} {described(quantity)}"
-
-
 def step(n: int) -> str:
     """Return the suffix of a printed name in a table with a column per n."""
     return f", n = {n}"
 
 
-def described(quantity: str) -> str:
-    """Return a quantity's name as words without its unit, which the number shows."""
+def described(text: str) -> str:
+    """Return "<name>: <quantity>" or a quantity as words without its unit, which numbers show."""
+    name, _, quantity = text.rpartition(": ")
     for ending in ("_seconds", "_bytes", "_percent", "_per_second", "_megabytes", "_microseconds"):
         quantity = quantity.replace(ending, "")
-    return figures.humanize(quantity.replace("+", " + ").replace("*", " x "))
+    words = figures.humanize(quantity.replace("+", " + ").replace("*", " x "))
+    return f"{name} {words}" if name else words
 
 
 def _split(name: str, implementation: str) -> tuple[str, str]:
@@ -174,11 +163,11 @@ def published(paper: Paper) -> NumberReader:
     for cell in papers.cells(paper):
         value, noise = float(cell.value), float(cell.rounding)
         number = Number(value, noise, noise, Unit.of(cell.quantity, cell.unit))
-        # The first print of a number counts: later tables and the text quote it, often rounded.
+        # The first print of a number counts: later tables and the text quote it, often rounded. A
+        # statement may name no implementation; the first printed one counts then.
         for name in (cell.printed_name, cell.algorithm):
-            known.setdefault((name, cell.quantity, cell.implementation), number)
-            # A statement may name no implementation; the first printed one counts then.
-            known.setdefault((name, cell.quantity, ""), number)
+            for implementation in (cell.implementation, ""):
+                known.setdefault((name, cell.quantity, implementation), number)
 
     def read(name: str, quantity: str, implementation: str) -> Number:
         for base, variant in ((name, implementation), _split(name, implementation)):
@@ -204,37 +193,61 @@ def registry() -> NumberReader:
     return NumberReader(Kind.REGISTRY, read, FACTS)
 
 
-def from_values(kind: Kind, values: Mapping[tuple[str, str], float]) -> NumberReader:
-    """Return a reader of values by name and quantity, which decides no statement.
+def from_values(
+    kind: Kind,
+    values: Mapping[tuple[str, str], float | Number | Undecided],
+    missing: str = "this run has no {quantity} of {name}",
+    **fields: Any,
+) -> NumberReader:
+    """Return a reader of values by name and quantity; by default it decides no statement.
 
-    A value that is not finite counts as missing.
+    `missing` is the reason for a name without a value or with NaN. `fields` are of NumberReader.
     """
 
     def read(name: str, quantity: str, implementation: str) -> Number:
         value = values.get((name, quantity), math.nan)
-        if not math.isfinite(value):
-            raise Undecided(f"this run has no {described(quantity)} of {name}")
-        return Number(value)
+        if isinstance(value, Undecided):
+            raise value
+        number = value if isinstance(value, Number) else Number(value)
+        if not math.isfinite(number.value):
+            raise Undecided(missing.format(quantity=described(quantity), name=name))
+        return number
 
-    return NumberReader(kind, read, decides=False)
+    return NumberReader(kind, read, **{"decides": False} | fields)
+
+
+Chosen = Callable[[str, str], dict[str, dict[str, Any]]]
+"""Maps an algorithm and a variant to the measured rows by operation."""
+
+
+def chosen(measurements: pd.DataFrame | None) -> Chosen:
+    """Return a cached `measurements.choose`, by algorithm and variant. Raises DataError."""
+    frame = None if measurements is None else results.check(measurements, MEASUREMENT)
+
+    @cache
+    def rows(name: str, variant: str) -> dict[str, dict[str, Any]]:
+        return {} if frame is None else choose(frame, algorithms.get(name).name, variant=variant)
+
+    return rows
 
 
 def measured(measurements: pd.DataFrame | None, paper: Paper) -> NumberReader:
-    """Return a reader of the median times and cycles measured by pqchain.
+    """Return a reader of the median times, cycles and numbers of samples measured by pqchain.
 
     The noise of a time is MADS median absolute deviations of the samples. The machine is not the
     work's, and some code is not either, as `[[other_code]]` of the work declares.
     """
-    find = _finder(measurements)
+    rows = chosen(measurements)
 
     def read(name: str, quantity: str, implementation: str) -> Number:
         base, variant = _split(name, implementation)
-        operation, row = find(base, quantity, variant)
+        operation = quantity.rpartition("_")[0]
+        row = _measured_row(rows, base, operation, variant, quantity)
         if quantity.endswith("_cycles"):
             number = Number(row["median_cycles"], unit="cycles", standing=_HERE)
         else:
             number = Number.median(row["median_seconds"], row["mad_seconds"], row["samples"])
-        reason = paper.other_code(algorithms.get(base).name, row["implementation"], operation)
+        reason = paper.code_origin(algorithms.get(base).name, row["implementation"], operation)
         if not reason:
             return number
         return replace(number, standing=number.standing & Standing(f"{base}: {reason}", (CODE,)))
@@ -248,46 +261,29 @@ def measured(measurements: pd.DataFrame | None, paper: Paper) -> NumberReader:
 
 def counted(measurements: pd.DataFrame | None) -> NumberReader:
     """Return a reader of the numbers of measured samples, named "<operation>_samples"."""
-    find = _finder(measurements)
+    rows = chosen(measurements)
 
     def read(name: str, quantity: str, implementation: str) -> Number:
-        _, row = find(name, quantity, implementation)
-        return Number(int(row["samples"]))
+        operation = quantity.rpartition("_")[0]
+        return Number(int(_measured_row(rows, name, operation, implementation)["samples"]))
 
     return NumberReader(Kind.RUN, read, [f"{name}_samples" for name in algorithms.OPERATIONS])
 
 
-def chosen(measurements: pd.DataFrame | None) -> Callable[[str, str], dict[str, dict[str, Any]]]:
-    """Return a cached `measurements.choose`, by algorithm and variant. Raises DataError."""
-    frame = None if measurements is None else results.check(measurements, MEASUREMENT)
-
-    @cache
-    def rows(name: str, variant: str) -> dict[str, dict[str, Any]]:
-        return {} if frame is None else choose(frame, algorithms.get(name).name, variant=variant)
-
-    return rows
-
-
-def _finder(
-    measurements: pd.DataFrame | None,
-) -> Callable[[str, str, str], tuple[str, dict[str, Any]]]:
-    rows = chosen(measurements)
-
-    def find(name: str, quantity: str, variant: str) -> tuple[str, dict[str, Any]]:
-        operation = quantity.rpartition("_")[0]
-        if operation not in algorithms.OPERATIONS:
-            raise Undecided(f"no measurement of {described(quantity)} is given")
-        row = rows(name, variant).get(operation)
-        if row is None:
-            raise Undecided(f"no measurement of {described(operation)} of {name} is given")
-        # An operation that failed or cannot run decides nothing, and the evidence tells why.
-        if row["status"] != "ok":
-            raise Undecided(f"{name} is {row['status']}: {row['reason']}")
-        # A statement about AVX2 must not be decided by the reference.
-        if variant and not row["implementation"].endswith("/" + variant):
-            raise Undecided(
-                f"no measurement of {described(operation)} of {name} with {variant} is given"
-            )
-        return operation, row
-
-    return find
+def _measured_row(
+    rows: Chosen, name: str, operation: str, variant: str, quantity: str = ""
+) -> dict[str, Any]:
+    """Return the row of an operation that was measured. Raises Undecided."""
+    if operation not in algorithms.OPERATIONS:
+        raise Undecided(f"no measurement of {described(quantity)} is given")
+    row = rows(name, variant).get(operation)
+    missing = f"no measurement of {described(operation)} of {name}"
+    if row is None:
+        raise Undecided(f"{missing} is given")
+    # An operation that failed or cannot run decides nothing, and the evidence tells why.
+    if row["status"] != "ok":
+        raise Undecided(f"{name} is {row['status']}: {row['reason']}")
+    # A statement about AVX2 must not be decided by the reference.
+    if variant and not row["implementation"].endswith("/" + variant):
+        raise Undecided(f"{missing} with {variant} is given")
+    return row

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pqchain import checks
 from pqchain.errors import DataError
 from pqchain.installation import read_toml
 
@@ -43,6 +44,12 @@ class Statement:
         return len(self.comparisons) < len(self.checks)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Claims:
+    sentences: dict[str, str] = field(default_factory=dict)
+    claims: tuple[Statement, ...]
+
+
 def read(folder: Path) -> tuple[Statement, ...]:
     """Return the statements in the `claims.toml` of a work's folder.
 
@@ -50,39 +57,21 @@ def read(folder: Path) -> tuple[Statement, ...]:
     for an unknown or unused sentence; and for an unknown field.
     """
     file = folder / "claims.toml"
-    written = read_toml(file)
-    try:
-        return _parse(file, written)
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(
-            f"{file} must have the form of claims ({type(error).__name__}: {error}); see the "
-            "file of another work"
-        ) from error
-
-
-def _parse(file: Path, written: dict[str, Any]) -> tuple[Statement, ...]:
-    quotes: dict[str, str] = written.get("sentences", {})
-    parsed: list[Statement] = []
-    for fields in written["claims"]:
-        name, sentence = fields.get("id"), fields.get("sentence", "")
-        if bool(sentence) == bool(fields.get("ours")):
-            both = "both" if sentence else "none"
+    content: _Claims = checks.typed(read_toml(file), _Claims, str(file))
+    quotes = content.sentences
+    for claim in content.claims:
+        if bool(claim.sentence) == claim.ours:
+            both = "both" if claim.sentence else "none"
             raise DataError(
-                f"{file}: claim {name!r} must have either `sentence`, the key of a quote in "
+                f"{file}: claim {claim.id!r} must have either `sentence`, the key of a quote in "
                 f"[sentences], or `ours = true` if the source does not state it; got {both}"
             )
-        if sentence and sentence not in quotes:
+        if claim.sentence and claim.sentence not in quotes:
             raise DataError(
-                f"{file}: the sentence of claim {name!r} must be a key of [sentences]; got "
-                f"{sentence!r}"
+                f"{file}: the sentence of claim {claim.id!r} must be a key of [sentences]; got "
+                f"{claim.sentence!r}"
             )
-        try:
-            checks = tuple(fields.pop("checks"))
-            parsed.append(Statement(**fields, quote=quotes.get(sentence, ""), checks=checks))
-        except (KeyError, TypeError) as error:
-            raise DataError(f"{file}: claim {name!r}: {error}") from error
     # A sentence without a claim would be quoted but never judged.
-    unused = sorted(set(quotes) - {statement.sentence for statement in parsed})
-    if unused:
+    if unused := sorted(set(quotes) - {claim.sentence for claim in content.claims}):
         raise DataError(f"{file}: each key of [sentences] must have a claim; got none for {unused}")
-    return tuple(parsed)
+    return tuple(replace(claim, quote=quotes.get(claim.sentence, "")) for claim in content.claims)

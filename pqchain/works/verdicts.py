@@ -7,6 +7,7 @@ setting neither confirm nor refute a statement: the verdict names the difference
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from pqchain.errors import DataError
@@ -34,9 +35,8 @@ VERDICTS = (HOLDS, FAILS, *HOLDS_HERE, *NOT_HERE, FITTED, OPEN)
 HOLDING = (*HOLDS_HERE, HOLDS)
 """Verdicts on a statement of which every part holds, the least similar setting first."""
 
-# Verdicts on the parts of a statement in order of precedence: closest to a refutation first,
-# closest to a confirmation last.
-_DECISIVE = (FAILS, *reversed(NOT_HERE), OPEN, FITTED, *HOLDING)
+DECISIVE = (FAILS, *reversed(NOT_HERE), OPEN, FITTED, *HOLDING)
+"""Verdicts on the parts of a statement, in order of precedence: the first one decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ SAME_SETTING = Standing()
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on a statement by numbers of one kind, such as measured ones.
+    """The verdict on a statement, or on a part of it, by numbers of one kind.
 
     Raises DataError for a replayed number whose standing does not name its modelled clock.
     """
@@ -89,7 +89,10 @@ class Verdict:
     """HOLDS, FAILS or OPEN, regardless of the standing."""
     evidence: str
     source: str
+    """The kind of the numbers, such as "measured"."""
     standing: Standing = SAME_SETTING
+    margin: float = math.inf
+    """The factor by which a comparison that holds is away from failing."""
 
     def __post_init__(self) -> None:
         # A replay's clock is modelled. If its standing omits that, agreement with the work would be
@@ -107,6 +110,6 @@ class Verdict:
         return self.standing.word(self.outcome)
 
 
-def decisive(word: str) -> int:
-    """Return the precedence of a verdict on a part of a statement; the lowest decides."""
-    return _DECISIVE.index(word)
+def outcome(holds: bool | None) -> str:
+    """Return HOLDS or FAILS, or OPEN for None, which stands for an undecided comparison."""
+    return OPEN if holds is None else HOLDS if holds else FAILS

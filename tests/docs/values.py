@@ -89,7 +89,7 @@ def columns() -> dict[tuple[str, str], bool]:
     paper = registry.get("round3").paper
     return {
         (name, variant): any(
-            paper.other_code(paper.names[name], f"/{variant}", operation)
+            paper.code_origin(paper.names[name], f"/{variant}", operation)
             for operation in algorithms.OPERATIONS
         )
         for name in paper.names

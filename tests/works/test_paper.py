@@ -45,9 +45,8 @@ def replace(path: Path, old: str, new: str) -> None:
         ("table4.csv", "verify_seconds", "sign_seconds", "must have distinct headings"),
         ("table4.csv", "name,", "scheme,", "must have distinct headings, one of them 'name'"),
         ("paper.toml", "title = ", "title ", "cannot read .*paper.toml"),
-        ("paper.toml", "venue", "where", r"paper\.toml.*fields?"),
-        ("paper.toml", "authors = []", "", r"paper\.toml.*fields?"),
-        ("paper.toml", "layout = ", "shape = ", r"paper\.toml.*fields?"),
+        ("paper.toml", "authors = []", "", r"paper\.toml has a wrong part: authors"),
+        ("paper.toml", "layout = ", "shape = ", r"paper\.toml has a wrong part: .*\.shape"),
         ("paper.toml", '"table4.csv"', '"table9.csv"', r"cannot read .*table9\.csv"),
     ],
 )

@@ -17,9 +17,9 @@ from pqchain.installation import read_toml
 from pqchain.reencode.scenario import ReplayScenario
 from pqchain.reencode.storage.layout import chunk_bytes
 from pqchain.works import papers, printed, registry
-from pqchain.works.printed import KINDS, PRINTED, SIZE, SIZE_VERDICTS
+from pqchain.works.printed import PRINTED, SIZE, SIZE_VERDICTS
 from pqchain.works.quic_reencoding import frames as reencoding
-from pqchain.works.work import Bench, Work
+from pqchain.works.work import Work
 from tests import frames
 from tests.works.expectations import EXPECTED, KEYS
 from tests.works.measurements import as_published, measured, measurement, unsupported
@@ -36,12 +36,12 @@ KEY_COLUMNS = ["table", "printed_name", "variant", "quantity"]
 
 @WORKS
 def test_every_published_number_has_a_value_or_a_reason(work):
-    frame = work.printed(frames=work.compute(Bench()))
+    frame = work.printed(frames=frames.computed(work.key))
+    pd.testing.assert_frame_equal(results.check(frame, PRINTED), frame)
     for column in ("paper", "table", "algorithm", "printed_name", "quantity", "unit"):
         assert frame[column].tolist() == work.published[column].tolist()
     assert frame["variant"].tolist() == work.published["implementation"].tolist()
     assert frame["printed"].tolist() == work.published["value"].tolist()
-    assert set(frame["kind"]) <= set(KINDS)
     assert frame.loc[frame["kind"] == printed.NONE, "ours"].isna().all()
     assert (frame.loc[frame["ours"].isna(), "reason"] != "").all()
     has_both = frame["ours"].notna() & (frame["printed"] != 0)
@@ -49,15 +49,12 @@ def test_every_published_number_has_a_value_or_a_reason(work):
         (frame["ours"] / frame["printed"])[has_both].tolist()
     )
     assert dict(printed.counts(frame)) == EXPECTED[work.key]["coverage"]
-
-
-@WORKS
-def test_registry_numbers_need_no_run(work):
-    frame = work.printed(frames=work.compute(Bench()))
     facts = frame[frame["kind"] == Kind.REGISTRY]
     assert facts["ours"].notna().all()
     keys = facts[facts["quantity"].str.endswith("_key_bytes")]
     assert ((keys["ours"] - keys["printed"]).abs() <= 16).all()
+    taken = frame[(frame["kind"] == Kind.TAKEN) & frame["ours"].notna()]
+    assert taken["ours"].tolist() == taken["printed"].tolist()
 
 
 @WORKS
@@ -90,13 +87,6 @@ def test_replays_fill_in_the_table_of_phases():
     assert ours["총 소요 시간", "share_percent"] == 100
     shares = [value for (_, quantity), value in ours.items() if quantity == "share_percent"]
     assert sum(shares) == pytest.approx(200)
-
-
-@WORKS
-def test_settings_taken_from_the_paper_equal_the_printed_ones(work):
-    frame = work.printed(frames=work.compute(Bench()))
-    taken = frame[(frame["kind"] == Kind.TAKEN) & frame["ours"].notna()]
-    assert taken["ours"].tolist() == taken["printed"].tolist()
 
 
 def test_settings_are_read_from_the_code(monkeypatch):
@@ -153,9 +143,7 @@ def test_number_without_a_rule_is_rejected(tmp_path):
         ('kind = "guessed"', UnknownName, "kind of number"),
         ('kind = "none"', DataError, "`none` of a rule must be a reason"),
         ('kind = "measured"\nnone = "no clock"', DataError, "`none` of a rule must be a reason"),
-        ('kind = "measured"\ntable = "t"', DataError, "must have a kind and known fields"),
-        ('kind = "run"\nvalue = 10', DataError, "Read the number from the code with `of`"),
-        ('kind = "cited"\nnone = "no source"', DataError, "`none` of a rule must be a reason"),
+        ('kind = "run"\nvalue = 10', DataError, r"coverage\.toml has a wrong part: 0\.value"),
     ],
 )
 def test_invalid_rule_is_rejected(tmp_path, text, error, problem):
@@ -163,12 +151,6 @@ def test_invalid_rule_is_rejected(tmp_path, text, error, problem):
     (folder / "coverage.toml").write_text(f"[[rules]]\n{text}\n")
     with pytest.raises(error, match=problem):
         printed.read_rules(folder)
-
-
-def test_frame_matches_its_contract():
-    frame = Work(FOLDER).printed(frames.measurements())
-    pd.testing.assert_frame_equal(results.check(frame, PRINTED), frame)
-    assert not pd.isna(frame["ours"].iloc[0])
 
 
 def test_frames_that_break_their_contract_are_rejected():
@@ -294,7 +276,7 @@ ROWS = st.dictionaries(
 )
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(ours=ROWS, factor=st.sampled_from([0.25, 2.0, 1024.0]))
 def test_all_times_are_compared_and_ratios_scale(ours, factor):
     frame = times("round3", ours)
@@ -306,15 +288,9 @@ def test_all_times_are_compared_and_ratios_scale(ours, factor):
     assert (frame["ratio"].notna() == is_ok).all()
     assert (frame["note"][~is_ok] != "").all()
     slower = ours.assign(median_seconds=ours["median_seconds"] * factor)
-    again = times("round3", slower)
+    # Nor does the order of the measurements matter.
+    again = times("round3", slower.iloc[::-1].reset_index(drop=True))
     pd.testing.assert_series_equal(again["ratio"], frame["ratio"] * factor)
-
-
-@settings(max_examples=15)
-@given(ours=ROWS)
-def test_order_of_measurements_does_not_matter(ours):
-    turned = ours.iloc[::-1].reset_index(drop=True)
-    pd.testing.assert_frame_equal(times("round3", turned), times("round3", ours))
 
 
 def test_published_times_give_ratio_one():
@@ -359,7 +335,7 @@ def size(value: float, note: str = "") -> dict:
 )  # fmt: skip
 def test_size_verdicts_follow_the_sizes(value, note, verdict):
     ours = printed.registry_size(size(value, note))
-    assert (ours.value, ours.verdict) == (2528.0, verdict)
+    assert (ours["ours"], ours["verdict"]) == (2528.0, verdict)
 
 
 def test_erratum_that_a_version_explains_is_rejected():

@@ -16,7 +16,7 @@ from pqchain.figures import SECONDS, Kind
 from pqchain.results import Contract
 from pqchain.works import papers
 from pqchain.works.comparisons import ABOUT
-from pqchain.works.printed import PRINTED, Ours, next_to
+from pqchain.works.printed import PRINTED, next_to
 from pqchain.works.readers import Number, NumberReader, Undecided, from_values
 from pqchain.works.verdicts import CODE, FAILS, HOLDS, OPEN, Standing, Verdict
 from pqchain.works.work import Frames, Work
@@ -254,15 +254,15 @@ def table3(engine: model.SigningEngine = model.PIPELINED) -> pd.DataFrame:
     for algorithm, rebuilt in model.rebuild_table3(engine).groupby("algorithm", sort=False):
         for implementation, label in _PRINTED.items():
             row = printed[algorithm, implementation]
-            same = Ours(value=row["value"], implementation=label, note="168 MHz, Artix-7")
-            rows.append(next_to(row, Kind.PUBLISHED, same))
+            same = {"implementation": label, "note": "168 MHz, Artix-7"}
+            rows.append(next_to(row, Kind.PUBLISHED, ours=row["value"], **same))
         for model_row in rebuilt.to_dict("records"):
             name, note = model_row["row"], model_row["assumptions"]
             # Each rebuilt row is compared with the printed row of the same hardware.
             software = name in (model.ALONE, model.ALONE_UNCALIBRATED)
             row = printed[algorithm, _SOFTWARE if software else f"{_SOFTWARE}+artix-7"]
-            ours = Ours(value=model_row["seconds"], implementation=name, note=note)
-            rows.append(next_to(row, model_row["kind"], ours))
+            ours = {"ours": model_row["seconds"], "implementation": name, "note": note}
+            rows.append(next_to(row, model_row["kind"], **ours))
     return PRINTED.frame(rows)
 
 

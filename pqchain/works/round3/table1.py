@@ -7,6 +7,7 @@ reference and as AVX2 code), one row for each size and operation.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -47,7 +48,7 @@ def table1(measurements: pd.DataFrame) -> pd.DataFrame:
     paper, published_frame = papers.paper("round3"), papers.published("round3")
     printed = compare(paper, published_frame, measurements=measurements)
     chosen = readers.chosen(measurements)
-    rows: list[Any] = []
+    rows: list[Mapping[Any, Any]] = []
     pairs = zip(published_frame.to_dict("records"), printed.to_dict("records"), strict=True)
     for published, row in pairs:
         if published["table"] not in HALVES:
@@ -57,9 +58,9 @@ def table1(measurements: pd.DataFrame) -> pd.DataFrame:
         if published["quantity"].endswith("_bytes") and measured:
             implementation = next(iter(measured.values()))["implementation"]
             size = registry_size(published, implementation)
-            rows.append(next_to(published, Kind.REGISTRY, size))
+            rows.append(next_to(published, Kind.REGISTRY, **size))
         else:
-            rows.append(list(row.values()))
+            rows.append(row)
     frame = PRINTED.frame(rows)
     frame.attrs["provenance"] = measurements.attrs.get("provenance", {})
     return frame
