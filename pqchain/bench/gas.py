@@ -24,7 +24,7 @@ from pqchain.bench import variation, verification
 from pqchain.bench.gas_units import OWN, UNITS, PriceUnit, statement
 from pqchain.bench.operations import MESSAGE_BYTES
 from pqchain.bench.timing import one_processor, with_bar
-from pqchain.bench.verification import Client, Given, InProcess, TimedVerifier, Times, own
+from pqchain.bench.verification import Client, TimedVerifier, Times, own
 from pqchain.errors import PqchainError, Unsupported, UsageError
 from pqchain.results import Contract
 
@@ -174,7 +174,7 @@ def _run(series: Mapping[_Key, _Series], rounds: int, *, progress: bool) -> None
             try:
                 entry.rounds.append(entry.verifier.round())
             except PqchainError as error:
-                if isinstance(entry.verifier, InProcess):
+                if entry.verifier.in_process:
                     raise
                 entry.error = error
 
@@ -183,7 +183,7 @@ def _anchor(
     entry: _Series, unit: PriceUnit, series: Mapping[_Key, _Series]
 ) -> tuple[_Series | None, str]:
     """Return the series of the unit's anchor on the entry's machine; or None, and the reason."""
-    if isinstance(given := entry.verifier, Given):
+    if (given := entry.verifier) and given.source:
         # Divided by an anchor of this machine, it would be another price in each run.
         if unit.name == "evm" and given.anchor_seconds:
             times = [Times(given.anchor_seconds)] * len(entry.rounds)

@@ -108,127 +108,86 @@ class Client(Protocol):
         """End the process."""
 
 
-class TimedVerifier(Protocol):
+@dataclass(frozen=True, slots=True)
+class TimedVerifier:
     """A verifier of one algorithm."""
 
-    @property
-    def name(self) -> str:
-        """Name of the implementation or library."""
-
-    @property
-    def version(self) -> str:
-        """Version of a client's library; "" for pqchain's implementations and user code."""
-
-    @property
-    def source(self) -> str:
-        """Source of given times; "" if they are measured."""
-
-    def round(self) -> Times:
-        """Verify all signatures; return the times of this round. Raises CryptoFailure."""
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """A scheme whose verification time the user gives."""
-
-    source: str
-    seconds: float
+    name: str
+    """Name of the implementation or of a client's library."""
+    round: Callable[[], Times]
+    """Verifies all signatures and returns the times of this round. Raises CryptoFailure."""
+    version: str = ""
+    """Version of a client's library; "" for pqchain's implementations and user code."""
+    source: str = ""
+    """Source of given times; "" if they are measured."""
     anchor_seconds: float = 0.0
-    """Time of ecrecover on the same machine; 0 if it is not known."""
-    name: str = "given"
-    version: str = ""
-
-    def round(self) -> Times:
-        """Return the given time."""
-        return Times(self.seconds)
+    """Given time of ecrecover on the machine of a given time; 0 if it is not known."""
+    in_process: bool = False
+    """Whether it is an implementation of pqchain, whose failure ends a run."""
 
 
-@dataclass(frozen=True, slots=True)
-class InProcess:
-    """An implementation of pqchain; a time includes a call through Python."""
+def given(source: str, seconds: float, anchor_seconds: float = 0.0) -> TimedVerifier:
+    """Return a verifier whose time the user gives."""
+    return TimedVerifier("given", lambda: Times(seconds), "", source, anchor_seconds)
 
-    name: str
-    calls: tuple[Callable[[], object], ...]
-    """A call for each signature."""
-    long_call: Callable[[], object] | None = None
-    """The call for the key of the first signature and a message that is longer by WORDS."""
-    source: str = ""
-    version: str = ""
 
-    def round(self) -> Times:
-        """Verify all signatures; return the times of this round. Raises CryptoFailure."""
-        seconds = [_fastest_seconds(call) for call in self.calls]
-        if self.long_call is None:
+def in_process(
+    name: str, calls: Sequence[Callable[[], object]], long_call: Callable[[], object] | None = None
+) -> TimedVerifier:
+    """Return an implementation of pqchain, with a call for each signature.
+
+    `long_call` is that of the first signature with a message that is longer by WORDS. A time
+    includes a call through Python.
+    """
+
+    def round_times() -> Times:
+        seconds = list(map(_fastest_seconds, calls))
+        if long_call is None:
             return Times(max(seconds))
-        return Times(max(seconds), word=(_fastest_seconds(self.long_call) - seconds[0]) / WORDS)
+        return Times(max(seconds), word=(_fastest_seconds(long_call) - seconds[0]) / WORDS)
+
+    return TimedVerifier(name, round_times, in_process=True)
 
 
-@dataclass(frozen=True, slots=True)
-class UserCode:
-    """User code, which is timed in a child process."""
+def _user_code_round(algorithm: str, implementation: str) -> Times:
+    """Time user code in a child process."""
+    use_seconds = isolated.first_use_seconds(algorithm, implementation)
+    seconds: float = isolated.call(
+        [registry.implementation(implementation).location],
+        "pqchain.bench.verification:slowest_seconds",
+        expected_seconds=SIGNING_SECONDS + MAX_INPUTS * (1 + REPEATS) * use_seconds,
+        name=algorithm,
+    )
+    return Times(seconds)
 
-    algorithm: str
-    name: str
-    source: str = ""
-    version: str = ""
 
-    def round(self) -> Times:
-        """Verify all signatures; return the times of this round. Raises CryptoFailure."""
-        use_seconds = isolated.first_use_seconds(self.algorithm, self.name)
-        seconds: float = isolated.call(
-            [registry.implementation(self.name).location],
-            "pqchain.bench.verification:slowest_seconds",
-            expected_seconds=SIGNING_SECONDS + MAX_INPUTS * (1 + REPEATS) * use_seconds,
-            name=self.algorithm,
+def client_round(
+    client: Client, algorithm: str, cases: Sequence[Case], long_case: Case | None
+) -> Times:
+    """Return the times of a client's library, which are those inside its process."""
+    fastest = [_client_seconds(client, algorithm, case) for case in cases]
+    word = math.nan
+    if long_case:
+        longer = _client_seconds(client, algorithm, long_case)
+        word = (longer["verify"] - fastest[0]["verify"]) / WORDS
+    slowest = max(fastest, key=lambda parts: parts["verify"])
+    decoding = {name: slowest.get(name, math.nan) for name in ("decode_key", "decode_signature")}
+    return Times(slowest["verify"], word=word, **decoding)
+
+
+def _client_seconds(client: Client, algorithm: str, case: Case) -> dict[str, float]:
+    """Return the times of the fastest verification and of its parts."""
+    times = client.times(algorithm, case, REPEATS)
+    if times is None:
+        raise CryptoFailure(
+            f"{client.name} must verify {algorithm} in every round; it answered "
+            '"unsupported". Run `pqchain conform run`.'
         )
-        return Times(seconds)
+    at = int(np.argmin(times["verify"]))
+    return {part: seconds[at] for part, seconds in times.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class InClient:
-    """A client's library; its times are those inside its process."""
-
-    client: Client
-    algorithm: str
-    cases: tuple[Case, ...]
-    long_case: Case | None
-    source: str = ""
-
-    @property
-    def name(self) -> str:
-        """Name of the client's library."""
-        return self.client.name
-
-    @property
-    def version(self) -> str:
-        """Version of the client's library."""
-        return self.client.version
-
-    def round(self) -> Times:
-        """Verify all signatures; return the times of this round. Raises CryptoFailure."""
-        fastest = [self._fastest(case) for case in self.cases]
-        word = math.nan
-        if self.long_case:
-            word = (self._fastest(self.long_case)["verify"] - fastest[0]["verify"]) / WORDS
-        slowest = max(fastest, key=lambda parts: parts["verify"])
-        return Times(
-            slowest["verify"],
-            decode_key=slowest.get("decode_key", math.nan),
-            decode_signature=slowest.get("decode_signature", math.nan),
-            word=word,
-        )
-
-    def _fastest(self, case: Case) -> dict[str, float]:
-        """Return the times of the fastest verification and of its parts."""
-        times = self.client.times(self.algorithm, case, REPEATS)
-        if times is None:
-            raise CryptoFailure(f"{self.name} must verify {self.algorithm} in every round; it "
-                                'answered "unsupported". Run `pqchain conform run`.')  # fmt: skip
-        at = int(np.argmin(times["verify"]))
-        return {part: seconds[at] for part, seconds in times.items()}
-
-
-def in_client(client: Client, algorithm: str) -> InClient | None:
+def in_client(client: Client, algorithm: str) -> TimedVerifier | None:
     """Return a client's verifier after its warm-up; None if it does not know the algorithm.
 
     Raises Unsupported if the client cannot run, and CryptoFailure if it rejects a signature.
@@ -249,7 +208,8 @@ def in_client(client: Client, algorithm: str) -> InClient | None:
         if seconds > 0.97 * before:
             break
     count = max(2, int(ROUND_SECONDS / (REPEATS * max(seconds, 1e-9))))  # a clock may be coarse
-    return InClient(client, algorithm, cases[:count], long_case)
+    timed_round = partial(client_round, client, algorithm, cases[:count], long_case)
+    return TimedVerifier(client.name, timed_round, client.version)
 
 
 def own(name: str) -> TimedVerifier:
@@ -258,26 +218,33 @@ def own(name: str) -> TimedVerifier:
         return _recovery()
     row = registry.get(name)
     if given_seconds := dict(row.given_seconds):
-        return Given(row.source, given_seconds["verify"], given_seconds["anchor"])
+        return given(row.source, given_seconds["verify"], given_seconds["anchor"])
     signer = crypto.open_signer(row.name)
     if registry.implementation(signer.implementation).location:
-        return UserCode(row.name, signer.implementation)
+        user_round = partial(_user_code_round, row.name, signer.implementation)
+        return TimedVerifier(signer.implementation, user_round)
     cases, long_case = signed_cases(row.name)
-    calls = tuple(_call(signer, case) for case in cases)
-    long_call = _call(signer, long_case) if long_case else None
-    return InProcess(signer.implementation, calls, long_call)
+    return timed_signer(signer, cases, long_case)
+
+
+def timed_signer(
+    signer: crypto.Signer, cases: Sequence[Case], long_case: Case | None = None
+) -> TimedVerifier:
+    """Return the verifier of one implementation."""
+    calls = [_call(signer, case) for case in cases]
+    return in_process(signer.implementation, calls, _call(signer, long_case) if long_case else None)
 
 
 def _call(signer: crypto.Signer, case: Case) -> Callable[[], object]:
     return partial(signer.verify, case.message, case.signature, case.public_key)
 
 
-def _recovery() -> InProcess:
+def _recovery() -> TimedVerifier:
     signer = crypto.open_signer("ECDSA-secp256k1")
     assert isinstance(signer, crypto.RecoverableSigner)
     cases, _ = signed_cases(RECOVERY)
     calls = [partial(signer.recover, _message(index), c.signature) for index, c in enumerate(cases)]
-    return InProcess(signer.implementation, tuple(calls))
+    return in_process(signer.implementation, calls)
 
 
 def _message(index: int) -> bytes:

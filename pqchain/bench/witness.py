@@ -120,7 +120,7 @@ SHRINCS_KEYS = 4
 """Keys of SHRINCS that sign; a key of 256 leaves takes tens of milliseconds."""
 
 
-def _shrincs_verifier(algorithm: str, implementation: str) -> verification.InProcess:
+def _shrincs_verifier(algorithm: str, implementation: str) -> verification.TimedVerifier:
     signer = shrincs.ShrincsSigner(implementation)
     structure = shrincs.Structure("unbalanced", 255)
     # Each key signs once, so that no leaf is used twice.
@@ -131,18 +131,14 @@ def _shrincs_verifier(algorithm: str, implementation: str) -> verification.InPro
         message = bytes([number]) * MESSAGE_BYTES
         signature = signer.sign(message, secret_key, counter=counter)
         calls.append(partial(signer.verify, message, signature, public_key))
-    return verification.InProcess(implementation, tuple(calls))
+    return verification.in_process(implementation, calls)
 
 
-def _verifier(algorithm: str, implementation: str) -> verification.InProcess:
+def _verifier(algorithm: str, implementation: str) -> verification.TimedVerifier:
     if _is_shrincs(algorithm):
         return _shrincs_verifier(algorithm, implementation)
-    signer = crypto.open_signer(algorithm, implementation)
     cases, _ = verification.signed_cases(algorithm)
-    return verification.InProcess(
-        implementation,
-        tuple(partial(signer.verify, c.message, c.signature, c.public_key) for c in cases),
-    )
+    return verification.timed_signer(crypto.open_signer(algorithm, implementation), cases)
 
 
 def _row(

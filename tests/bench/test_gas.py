@@ -7,7 +7,7 @@ import pytest
 
 from pqchain.bench import gas, verification
 from pqchain.bench.gas_units import OWN, UNITS, statement
-from pqchain.bench.verification import Case, Given, Times
+from pqchain.bench.verification import Case, Times
 from pqchain.errors import CryptoFailure, PackageMissing, Unsupported, UsageError
 
 
@@ -19,6 +19,7 @@ class Fake:
     name: str = "fake"
     version: str = "1"
     source: str = ""
+    in_process: bool = False
     parts: dict = field(default_factory=dict)
 
     def round(self) -> Times:
@@ -75,7 +76,7 @@ def test_price_is_the_ratio_of_times_times_the_price_in_force(monkeypatch):
 def test_given_time_is_priced_by_its_own_anchor_only(monkeypatch, here):
     """The price is the same however fast this machine is; without an anchor there is none."""
     mine = {
-        name: Given("given: a paper", 46.1e-6, anchor)
+        name: verification.given("given: a paper", 46.1e-6, anchor)
         for name, anchor in (("ML-DSA-44", 107.2e-6), ("ML-DSA-65", 0.0))
     }
     monkeypatch.setattr(gas, "own", lambda name: mine.get(name) or Fake([here] * 3))
