@@ -9,7 +9,8 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 COMPILED := import aioquic.asyncio, cryptography.x509, hypothesis, matplotlib.pyplot, numba, pandas, pytest
 # Without native code the install needs no compiler: PQCHAIN_NATIVE=off make
-NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
+PACKAGES := packages/conform packages/engines
+NATIVE_INPUTS := pyproject.toml constraints.txt $(PACKAGES:=/pyproject.toml) $(wildcard hls_kernels/src/*) \
 	$(wildcard pqchain/native/* pqchain/native/*/* pqchain/native/*/*/*)
 
 .DEFAULT_GOAL := install
@@ -29,7 +30,7 @@ $(VENV)/.installed: $(NATIVE_INPUTS)
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
 		scikit-build-core -r pyproject.toml --extra dev
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
-		--no-deps --no-build-isolation --reinstall-package pqchain --editable .
+		--no-deps --no-build-isolation --reinstall-package pqchain --editable . $(PACKAGES:%=--editable %)
 	@$(BIN)/python -c "$(COMPILED)"
 	@touch $@
 	@echo "pqchain: ready; next: . $(BIN)/activate; pqchain doctor"
@@ -74,7 +75,7 @@ $(BOARD)/.installed: $(VENV)/.installed
 	$(BIN)/uv pip install --quiet --python $(BOARD)/bin/python "pynq==4.0.0" "setuptools<81" \
 		scikit-build-core -r pyproject.toml --extra dev
 	$(BIN)/uv pip install --quiet --python $(BOARD)/bin/python \
-		--no-deps --no-build-isolation --reinstall-package pqchain --editable .
+		--no-deps --no-build-isolation --reinstall-package pqchain --editable . $(PACKAGES:%=--editable %)
 	@touch $@
 
 OLDEST := .venv-oldest
@@ -93,7 +94,7 @@ $(OLDEST)/.installed: $(VENV)/.installed tests/packaging/ubuntu-22.04.txt
 		lazy-loader liboqs-python==0.16.0.1 mnemonic reedsolo rich simpy tomli tqdm coincurve pycryptodome \
 		hypothesis pytest pytest-timeout pytest-xdist scikit-build-core
 	$(BIN)/uv pip install --quiet --python $(OLDEST)/bin/python \
-		--no-deps --no-build-isolation --reinstall-package pqchain --editable .
+		--no-deps --no-build-isolation --reinstall-package pqchain --editable . $(PACKAGES:%=--editable %)
 	@touch $@
 
 # Not `pip install '.[fpga]'`, which would replace the editable installation.
@@ -139,11 +140,13 @@ $(VENV)/.docs: $(VENV)/.notebooks
 BUILD_WHEEL = env -u PQCHAIN_NATIVE -u PQCHAIN_HAWK_SOURCE $(1) $(BIN)/uv build --quiet \
 	--no-build-isolation --python $(BIN)/python --out-dir build/dist
 AUDITWHEEL := PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist
-wheel: $(VENV)/.wheel ## build the sdist, and from it the wheel for Linux, into dist/
+wheel: $(VENV)/.wheel ## build the sdists, and from them the wheels for Linux, into dist/
 	rm -rf dist build/dist
 	$(call BUILD_WHEEL)
 	$(AUDITWHEEL) build/dist/*.whl
 	mv build/dist/*.tar.gz dist
+	for package in $(PACKAGES); do $(BIN)/uv build --quiet --no-build-isolation \
+		--python $(BIN)/python --out-dir dist $$package || exit 1; done
 	@ls -l dist
 
 # Board wheels, by the names of processor and compiler. liboqs is built by a separate cmake; both find
@@ -276,7 +279,7 @@ fuzz-slhdsa: ## fuzz SLH-DSA: a million mutated inputs in each of three builds w
 
 test-acvp: install ## run all ACVP vectors of SLH-DSA and ML-KEM on every build (30 minutes; needs go)
 	$(BIN)/python -m pytest -n auto -m "acvp or not long" -k "test_acvp or nist" --timeout 1800 \
-		tests/crypto/test_acvp.py tests/conform/test_slh_dsa.py tests/conform/test_ml_kem.py
+		tests/crypto/test_acvp.py packages/conform/tests/test_slh_dsa.py packages/conform/tests/test_ml_kem.py
 
 bench-rainbow: install ## compare pqchain's Rainbow with AVX2 with liboqs's portable code
 	$(BIN)/python benchmarks/rainbow.py
@@ -326,8 +329,8 @@ fuzz-conform: install ## fuzz verifiers: a million mutated vectors with sanitize
 	PQCHAIN_CACHE=$(abspath build/fuzz/cache) CFLAGS="$(SANITIZE) -g1" CXXFLAGS="$(SANITIZE) -g1" $(FUZZ_NATIVE)
 	cmake --build build/fuzz/native --parallel 2 --target liboqs-0.13-ref liboqs-0.13-avx2 \
 		liboqs-0.7.1-ref liboqs-0.7.1-avx2 falcon-kernel
-	$(CC) -std=c11 -Wall -Wextra $(SANITIZE) -g -o build/fuzz/conform tests/conform/fuzz.c
-	$(BIN)/python tests/conform/fuzz.py 1000000 build/fuzz/conform build/fuzz/native
+	$(CC) -std=c11 -Wall -Wextra $(SANITIZE) -g -o build/fuzz/conform packages/conform/tests/fuzz.c
+	$(BIN)/python packages/conform/tests/fuzz.py 1000000 build/fuzz/conform build/fuzz/native
 
 comma := ,
 FUZZ_OURS := build/fuzz/ours

@@ -19,8 +19,8 @@ from dataclasses import replace
 import pandas as pd
 
 from pqchain import installation, machine, results
-from pqchain.engines import frames, prices, runner
-from pqchain.engines.setup import Setup
+from pqchain_engines import frames, prices, runner
+from pqchain_engines.setup import Setup
 
 SEED = 20261124
 CONFIGURATIONS = 36
@@ -85,7 +85,7 @@ def cometbft() -> list[Setup]:
 def tcp() -> list[Setup]:
     """Return setups of CometBFT over TCP, whose processor time is compared with its prices.
 
-    The first six, with Ed25519, are those from which `pqchain.engines.cometbft` takes the prices;
+    The first six, with Ed25519, are those from which `pqchain_engines.cometbft` takes the prices;
     they differ in bytes, polls and validators. Between network namespaces, of the last six, a
     node's links share its rate.
     """

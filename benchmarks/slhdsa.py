@@ -19,10 +19,10 @@ from statistics import median
 from harness import median_seconds, pin, spread, table
 
 from pqchain.bench.operations import MESSAGE_BYTES
-from pqchain.conform import registry
-from pqchain.conform.protocol import Adapter
 from pqchain.crypto import native, open_signer, unavailable_reason
 from pqchain.errors import Unsupported
+from pqchain_conform import registry
+from pqchain_conform.protocol import Adapter
 
 RIVALS = {
     "slhdsa/sha-ni": ("liboqs-0.13/avx2", 0.8),

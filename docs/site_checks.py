@@ -20,7 +20,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 import pqchain
-from pqchain.commands import main
+from pqchain.commands import distributions, main
 from pqchain.results import Contract
 from pqchain.works import printed, registry
 from pqchain.works.work import Bench
@@ -154,7 +154,7 @@ class Commands(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return a section per command."""
         sections: list[nodes.Node] = []
-        for name in main.COMMANDS:
+        for name in sorted([*main.COMMANDS, *distributions.commands()]):
             section = nodes.section(ids=[f"pqchain-{name}"])
             section += nodes.title("", "", nodes.literal("", f"pqchain {name}"))
             text = help_text(name)

@@ -1,10 +1,9 @@
 """pqchain: post-quantum cryptography in blockchains, measured, modelled and compared.
 
 Measure: `measure`, `measure_blocks`, `machine`, `bench`. Sign: `open_signer`, `open_kem`,
-`crypto`, `falcon`, `chain`. Model: `study`, `whatif`, `consensus`, `delegates`, `engines`,
-`reencode`. Compare with works: `papers`, `works`, `report`. Schemes: `algorithms`, `schemes`,
-`register`, `costs`. Files, figures and tables: `results`, `plots`, `show`, `sentence`. Verifiers:
-`conform`.
+`crypto`, `falcon`, `chain`. Model: `study`, `whatif`, `consensus`, `delegates`, `reencode`.
+Compare with works: `papers`, `works`, `report`. Schemes: `algorithms`, `schemes`, `register`,
+`costs`. Files, figures and tables: `results`, `plots`, `show`, `sentence`.
 
 Importing this package is fast: every name of `__all__` is imported at first use.
 """

@@ -153,7 +153,7 @@ def check_version(package: ModuleType) -> None:
 def missing(error: ModuleNotFoundError) -> PackageMissing:
     """Return an error with the install command; re-raise an error about a module of pqchain."""
     package = (error.name or "").partition(".")[0]
-    if package in ("", "pqchain"):
+    if not package or package.startswith("pqchain"):
         raise error
     return PackageMissing(
         f"this needs the Python package {package}, which is not installed: "

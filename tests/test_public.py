@@ -16,8 +16,8 @@ from pqchain import algorithms, errors
 from pqchain.bench import aggregates
 
 PUBLIC = [
-    "Costs", "PqchainError", "__version__", "algorithms", "bench", "chain", "conform",
-    "consensus", "costs", "crypto", "delegates", "engines", "errors", "falcon", "header",
+    "Costs", "PqchainError", "__version__", "algorithms", "bench", "chain",
+    "consensus", "costs", "crypto", "delegates", "errors", "falcon", "header",
     "machine", "measure", "measure_blocks", "open_kem", "open_signer", "papers", "plots",
     "preset", "reencode", "register", "report", "results", "schemes", "sentence", "show", "study",
     "whatif", "works",
@@ -25,8 +25,8 @@ PUBLIC = [
 """Changing this list changes what other people's scripts may rely on: say so in the changelog."""
 
 MODULES = [
-    "algorithms", "bench", "chain", "conform", "consensus", "costs", "crypto", "delegates",
-    "engines", "errors", "falcon", "machine", "plots", "reencode", "report", "results", "schemes",
+    "algorithms", "bench", "chain", "consensus", "costs", "crypto", "delegates",
+    "errors", "falcon", "machine", "plots", "reencode", "report", "results", "schemes",
     "study", "works",
 ]  # fmt: skip
 

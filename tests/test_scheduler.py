@@ -13,10 +13,10 @@ import pytest
 
 from pqchain import scheduler, study
 from pqchain.commands.main import main
-from pqchain.conform import mutants, suite
 from pqchain.errors import DataError, PqchainError, UsageError
 from pqchain.scheduler import pause_profiling, run_tasks
 from pqchain.study.sampling import CostSamples, sample
+from pqchain_conform import mutants, suite
 from tests.study.plans import COSTS, plan
 
 pytest.importorskip("dask.distributed")

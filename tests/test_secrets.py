@@ -2,10 +2,10 @@
 
 import pytest
 
-from pqchain.conform.models import ml_dsa_signer
 from pqchain.crypto import open_signer
 from pqchain.delegates.setting import SharedInputs
 from pqchain.wire.identity import generate
+from pqchain_conform.models import ml_dsa_signer
 
 
 @pytest.mark.native

@@ -26,6 +26,9 @@ else:
 ROOT = Path(__file__).parents[1]
 LIMITS = ROOT / "tools" / "size.toml"
 
+ROOTS = ("pqchain", "pqchain_conform", "pqchain_engines")
+MODULES = ("pqchain/*.py", "packages/*/pqchain_*/*.py")
+
 
 def tracked(*patterns: str) -> list[str]:
     """Return the files of the checkout that match a pattern, without ignored and deleted ones."""
@@ -37,31 +40,37 @@ def tracked(*patterns: str) -> list[str]:
 def package(path: str) -> str:
     """Return the package of a file: its folder below that of the project, or that one itself."""
     parts = Path(path).parent.parts
+    if parts[:1] == ("packages",):
+        return "/".join(parts[:2])
     return parts[1] if len(parts) > 1 else "(top)"
 
 
 def count_lines() -> dict[str, dict[str, int]]:
     """Return the lines of each package by kind: Python, TOML, tests."""
-    kinds = {"python": "pqchain/*.py", "toml": "pqchain/*.toml", "tests": "tests/*.py"}
+    kinds = {
+        "python": MODULES,
+        "toml": ["pqchain/*.toml", "packages/*.toml", ":!*/data/*", ":!*/pyproject.toml"],
+        "tests": ["conftest.py", "tests/*.py", "packages/*/tests/*.py"],
+    }
     lines: dict[str, dict[str, int]] = {}
-    for kind, pattern in kinds.items():
+    for kind, patterns in kinds.items():
         count: Counter[str] = Counter()
-        for path in tracked(pattern):
+        for path in tracked(*patterns):
             count[package(path)] += len((ROOT / path).read_bytes().splitlines())
         lines[kind] = dict(sorted(count.items()))
     return lines
 
 
 def longer_modules(longest: int) -> list[str]:
-    """Return the modules of the package with more than `longest` lines."""
-    modules = tracked("pqchain/*.py")
+    """Return the modules of the packages with more than `longest` lines."""
+    modules = tracked(*MODULES)
     return [path for path in modules if len((ROOT / path).read_bytes().splitlines()) > longest]
 
 
 def public_classes() -> dict[str, list[str]]:
     """Return the modules that define each public class name outside of functions."""
     modules = defaultdict(list)
-    for path in tracked("pqchain/*.py"):
+    for path in tracked(*MODULES):
         for node in ast.parse((ROOT / path).read_text("utf-8")).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 modules[node.name].append(path)
@@ -69,9 +78,9 @@ def public_classes() -> dict[str, list[str]]:
 
 
 def import_graph() -> dict[str, set[str]]:
-    """Return the modules that each module of pqchain imports, also within functions."""
-    graph = grimp.build_graph("pqchain", cache_dir=None)
-    at_run_time = grimp.build_graph("pqchain", exclude_type_checking_imports=True, cache_dir=None)
+    """Return the modules that each module of the packages imports, also within functions."""
+    graph = grimp.build_graph(*ROOTS, cache_dir=None)
+    at_run_time = grimp.build_graph(*ROOTS, exclude_type_checking_imports=True, cache_dir=None)
     # For type checkers a package imports the modules whose names it exports; these imports do not
     # count. Those of a module do: modules whose types depend on each other are one module.
     imports = {

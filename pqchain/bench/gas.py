@@ -64,7 +64,7 @@ def measure_gas(
 ) -> pd.DataFrame:
     """Estimate the price of each scheme's slowest verification from verifications of known price.
 
-    `clients` are verifiers in other processes, such as those of `pqchain.conform.timing.clients`,
+    `clients` are verifiers in other processes, such as those of pqchain-conform,
     which are timed in addition to pqchain's own. `anchor_gas` is the EVM gas of ecrecover, by
     default 3000, the price in force. `warn` states a busy machine, as `pqchain.measure` does.
 

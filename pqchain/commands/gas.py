@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pqchain import figures
-from pqchain.commands import console
+from pqchain.commands import console, distributions
 from pqchain.errors import UsageError
 from pqchain.figures import BYTES, COUNT, SECONDS, Figure, Kind, Unit
 
@@ -26,46 +26,31 @@ def run(arguments: argparse.Namespace) -> int:
         return _run_witness(arguments, names)
     # Imported after the names are checked, so that a wrong name is rejected quickly.
     from pqchain.bench import gas, gas_units, variation
-    from pqchain.conform import timing
 
     frame = gas.measure_gas(
         names if arguments.algorithm else [*gas.ALGORITHMS, *names],
-        clients=timing.clients(arguments.verifier),
+        clients=distributions.clients(arguments.verifier),
         anchor_gas=arguments.anchor_gas,
         rounds=arguments.rounds,
         progress=console.is_interactive(),
         warn=False,  # shown with the table, and in --json
     )
     console.save(frame, arguments.output)
-    in_revm, revm_note = _measure_in_revm(frame)
     check = gas.check_anchor(frame)
     warnings = variation.warnings(frame)
     data = {
         "provenance": frame.attrs["provenance"],
         "warnings": warnings,
         "gas": console.records(frame),
-        "revm": [] if in_revm is None else console.records(in_revm),
         "units": [asdict(unit) for unit in gas_units.UNITS.values()],
         "statements": gas_units.STATEMENTS,
         "anchor": check,
     }
     first = ["\n".join(warnings)] if warnings else []
-    tables: list[str | Table] = [*first, _prices(frame, in_revm, revm_note)]
+    tables: list[str | Table] = [*first, _prices(frame)]
     tables += [_parts(frame), _statements(frame)]
     ok = console.all_ran(frame)
     return console.show(arguments, data, *tables, remarks=[check], ok=ok)
-
-
-def _measure_in_revm(frame: pd.DataFrame) -> tuple[pd.DataFrame | None, str]:
-    """Return the measured schemes as precompiles of revm; or None, and the reason."""
-    from pqchain.engines import evm, registry
-
-    engine = registry.get("revm")
-    if reason := engine.unavailable_reason():
-        return None, f"In revm: not measured; {reason}."
-    timed = frame.loc[frame["verify_seconds"].notna(), "algorithm"]
-    note = f"In revm: as a precompile of revm {engine.version}; see `pqchain engine run revm`."
-    return evm.measure(sorted(set(timed) - {""})), note
 
 
 def _run_witness(arguments: argparse.Namespace, names: list[str]) -> int:
@@ -91,7 +76,7 @@ def _by_verifier(frame: pd.DataFrame) -> list[dict[str, dict[str, Any]]]:
     return list(rows.values())
 
 
-def _prices(frame: pd.DataFrame, in_revm: pd.DataFrame | None, revm_note: str) -> Table:
+def _prices(frame: pd.DataFrame) -> Table:
     from pqchain.bench.gas_units import CLIENTS, UNITS
     from pqchain.costs import GIVEN
     from pqchain.render.table import Column, Shown, Table
@@ -105,9 +90,6 @@ def _prices(frame: pd.DataFrame, in_revm: pd.DataFrame | None, revm_note: str) -
         columns.append(Column(unit.title, numeric=True, key=unit.name))
         if unit.benchmark_title:
             columns.append(Column(unit.benchmark_title, numeric=True, key=f"{unit.name}-benchmark"))
-    columns.append(Column("EVM gas in revm", numeric=True, unit="gas"))
-    revm = {} if in_revm is None else in_revm.set_index("algorithm")["block_gas"].to_dict()
-    anchor_gas = float(frame.loc[frame["unit"] == "evm", "anchor_gas"].max())
     rows, remarks = [], []
     for by_unit in _by_verifier(frame):
         first = by_unit["evm"]
@@ -123,15 +105,14 @@ def _prices(frame: pd.DataFrame, in_revm: pd.DataFrame | None, revm_note: str) -
             cells.append(Shown(row["gas"], price.text()))
             if unit.benchmark_title:
                 cells.append(Shown(row["benchmark_gas"], COUNT.text(row["benchmark_gas"])))
-        # revm runs pqchain's own verifier of each scheme, whose row is the first.
-        in_evm = revm.pop(first["algorithm"], math.nan) * anchor_gas / UNITS["evm"].anchor_price
-        cells.append(in_evm)
         rows.append(cells)
         remarks.append(first["reason"])
     chains = [f"{name} ({row['chain']})" for name, row in CLIENTS.items() if "chain" in row]
     notes = [f"Verifiers that clients of chains run: {', '.join(chains)}."]
     notes += [f"{unit.title}: {_anchor(frame, unit)}. {unit.rule}." for unit in UNITS.values()]
-    notes.append(revm_note)
+    if not distributions.has_verifiers():
+        notes.append(str(distributions.not_installed("conform")))
+    notes.append("`pqchain engine run revm` prices the same verifiers as precompiles of an EVM.")
     notes += [
         f"{row['verifier']}: {row['reason']}."
         for row in frame[frame["algorithm"] == ""].to_dict("records")

@@ -9,9 +9,11 @@ import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-from pqchain.commands import completion, console, options
+from pqchain.commands import completion, console, distributions, options
 from pqchain.errors import DataError, InvalidResult, PqchainError, UnknownName, UsageError
 from pqchain.installation import HOME, VERSION, missing, read_toml
 
@@ -21,7 +23,7 @@ _MAIN = "main"
 COMMANDS = tuple(
     path.stem for path in sorted((HOME / "commands").glob("*.toml")) if path.stem != _MAIN
 )
-"""The commands. The module of each has `run(arguments)`, which returns the exit code."""
+"""The commands of pqchain. The module of each has `run(arguments)`, which returns the exit code."""
 
 _INTERRUPTED = 128 + signal.SIGINT  # exit code after Ctrl-C, as in shells
 
@@ -29,7 +31,7 @@ _INTERRUPTED = 128 + signal.SIGINT  # exit code after Ctrl-C, as in shells
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 success, 1 a check failed, 2 invalid use."""
     if os.environ.get(completion.VARIABLE):
-        completion.answer(parser, COMMANDS)
+        completion.answer(parser, [*COMMANDS, *distributions.commands()])
     if threading.current_thread() is not threading.main_thread():
         return _run(argv)  # Python handles signals in the main thread only
     received: list[int] = []
@@ -51,8 +53,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def content(name: str) -> dict[str, Any]:
-    """Return the TOML file of a command: its summary, help texts and options."""
-    return read_toml(HOME / "commands" / f"{name}.toml")
+    """Return the TOML file of a command, next to its module: summary, help texts and options."""
+    if name in (*COMMANDS, _MAIN):
+        return read_toml(HOME / "commands" / f"{name}.toml")
+    spec = find_spec(_module(name))
+    assert spec is not None and spec.origin is not None
+    return read_toml(Path(spec.origin).with_suffix(".toml"))
+
+
+def _module(command: str) -> str:
+    if command in COMMANDS:
+        return f"pqchain.commands.{command}"
+    return distributions.commands()[command]
 
 
 def parser(command: str = "") -> options.Parser:
@@ -67,11 +79,11 @@ def parser(command: str = "") -> options.Parser:
     root.add_argument("--version", action="version", version=f"pqchain {VERSION}")
     subparsers = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
     # With a command, neither modules nor files of the others are read: help stays fast.
-    for name in [command] if command else COMMANDS:
+    for name in [command] if command else sorted({*COMMANDS, *distributions.commands()}):
         texts = content(name)
         added = options.add_command(subparsers, name, texts["summary"])
         if command:
-            options.configure(added, import_module(f"pqchain.commands.{name}"), texts)
+            options.configure(added, import_module(_module(name)), texts)
     return root
 
 
@@ -111,8 +123,14 @@ def _run(argv: Sequence[str] | None) -> int:
     # The command must be known before argparse runs: only its module is imported.
     command = next((argument for argument in argv if not argument.startswith("-")), "")
     try:
-        if command and command not in COMMANDS:
-            raise UnknownName("command", command, COMMANDS, "`pqchain --help`.")
+        if (
+            command
+            and command not in COMMANDS
+            and command not in (installed := distributions.commands())
+        ):
+            if command in distributions.COMMANDS:
+                raise distributions.not_installed(command)
+            raise UnknownName("command", command, [*COMMANDS, *installed], "`pqchain --help`.")
         # Flushing here reports a full disk or a closed pipe before Python exits.
         code = _run_command(command, argv)
         sys.stdout.flush()

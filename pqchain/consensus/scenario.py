@@ -49,6 +49,11 @@ Voting = Literal["plurality", "approval", "weighted"]
 _PAPER_SERIAL = named("paper-serial")
 
 
+def quorum(nodes: int) -> int:
+    """Return the votes of a quorum: nodes minus the largest f with 3 f < nodes."""
+    return nodes - (nodes - 1) // 3
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
     """Sizes in bytes of a transaction without its signature, and of a block without transactions.
@@ -315,7 +320,7 @@ class Scenario:
     @property
     def quorum(self) -> int:
         """Number of votes that make a block final: the smallest above two thirds of delegates."""
-        return 2 * self.delegate_count // 3 + 1
+        return quorum(self.delegate_count)
 
     @property
     def certificate_bytes(self) -> int:

@@ -25,6 +25,9 @@ MEAN_ATTEMPTS = {512: 1778.9, 1024: 3502.9}
 """Attempts of SamplerZ per signature: means of 6000 and 4000 signatures of pqchain's signer with
 300 and 200 keys. All other counts are the same for every signature."""
 
+MODULUS = 12289
+"""Modulus q of the coefficients of keys and signatures."""
+
 CLOCK_HZ = 168e6
 """Clock of the processor and the engine in the modelled paper."""
 

@@ -8,13 +8,13 @@ seconds to make it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms, checks
-from pqchain.engines import prices as engine_prices
-from pqchain.engines.setup import quorum
+from pqchain import algorithms, checks, installation, results
+from pqchain.consensus.scenario import quorum
 from pqchain.errors import UsageError
 from pqchain.figures import Kind, Unit
 from pqchain.render.table import Column, Table
@@ -48,12 +48,11 @@ def certificates(
 ) -> pd.DataFrame:
     """Return CERTIFICATES: lists and BLS aggregates for each number of validators, and all proofs.
 
-    `prices` is the frame `engines.prices.PRICES`, by default that of this version; those
-    of simplex count. A list has the
-    signatures of a quorum, an aggregate one signature; both have a bit per validator. A list is
-    verified one signature after the other; an aggregate takes one verification and the addition of
-    every key. A proof is a row for each size that its source states; nothing is interpolated, and
-    sizes below the quorum of four validators are left out.
+    `prices` is the frame of `pqchain engine prices simplex`, by default that of this version. A
+    list has the signatures of a quorum, an aggregate one signature; both have a bit per validator.
+    A list is verified one signature after the other; an aggregate takes one verification and the
+    addition of every key. A proof is a row for each size that its source states; nothing is
+    interpolated, and sizes below the quorum of four validators are left out.
     Raises UsageError for numbers of validators out of range.
     """
     counts = list(dict.fromkeys(nodes))
@@ -61,13 +60,17 @@ def certificates(
         raise UsageError("nodes must have at least one number of validators; got none")
     for count in counts:
         checks.integer("nodes", count, least=MIN_NODES, most=MAX_NODES)
-    frame = engine_prices.stored() if prices is None else prices
     # One engine: simplex has lists of every scheme and aggregates.
-    frame = frame[frame["engine"] == "simplex"]
+    frame = _stored_prices() if prices is None else prices[prices["engine"] == "simplex"]
     rows = [*_votes(counts, frame), *_proofs()]
     result = CERTIFICATES.frame(rows)
     result.attrs["provenance"] = frame.attrs["provenance"]
     return result
+
+
+@cache
+def _stored_prices() -> pd.DataFrame:
+    return results.load(installation.data("engines") / "prices" / "simplex.csv")
 
 
 def _votes(counts: Iterable[int], prices: pd.DataFrame) -> Iterator[dict[str, Any]]:

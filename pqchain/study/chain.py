@@ -20,8 +20,8 @@ from pqchain.chain import encoding, p2mr
 from pqchain.consensus import Layout, Network, Scenario, lengths
 from pqchain.consensus import run as run_consensus
 from pqchain.consensus.lengths import mean
+from pqchain.consensus.scenario import quorum
 from pqchain.costs import Costs, CostTable
-from pqchain.engines.setup import quorum
 from pqchain.study.checking import BLS, CORES
 from pqchain.study.inputs import Plan
 from pqchain.study.provers import PROVERS, Prover

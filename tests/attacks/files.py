@@ -17,9 +17,6 @@ import pandas as pd
 
 from pqchain import plots, results
 from pqchain.bench import comparing, tables, variation
-from pqchain.conform import formats
-from pqchain.conform import reading as vector_files
-from pqchain.conform.vector import SignatureVector, families
 from pqchain.consensus import sweep
 from pqchain.costs import CostTable, from_frame
 from pqchain.crypto import open_signer
@@ -30,6 +27,9 @@ from pqchain.render.notebook import show
 from pqchain.results import Contract, checksum
 from pqchain.study import provers, reading
 from pqchain.works import paper, papers, statements
+from pqchain_conform import formats
+from pqchain_conform import reading as vector_files
+from pqchain_conform.vector import SignatureVector, families
 from tests.attacks.harness import Attack, Input, Inputs, Outcome, Try
 from tests.attacks.mutations import cells, entries, flips, mutations, texts
 from tests.consensus.scenarios import scenario

@@ -2,8 +2,7 @@
 
 import pytest
 
-from pqchain.bench.gas_units import CLIENTS, OWN, STATEMENTS, UNITS, statement
-from pqchain.conform import registry
+from pqchain.bench.gas_units import CLIENTS, STATEMENTS, UNITS, statement
 from pqchain.errors import UnknownName
 
 
@@ -22,11 +21,3 @@ def test_gas_is_anchored_on_the_price_in_force():
     assert UNITS["tron"].anchor_price == statement("ecrecover", "tron", "tronprotocol")
     with pytest.raises(UnknownName):
         statement("Ed25519", "evm", "none")
-
-
-def test_verifiers_are_those_of_conform():
-    known = registry.verifiers()
-    assert set(CLIENTS) <= set(known)
-    for unit in UNITS.values():
-        for name in unit.anchor_verifiers:
-            assert name == OWN or unit.anchor in known[name].anchors

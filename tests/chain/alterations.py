@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
 from pqchain import algorithms
 from pqchain.chain import Credential, Transaction
-from pqchain.conform.models import falcon as falcon_model
-from pqchain.conform.models.ml_dsa import PARAMETER_SETS
+from pqchain_conform.models import falcon as falcon_model
+from pqchain_conform.models.ml_dsa import PARAMETER_SETS
 from tests.crypto import hawk_model
 from tests.crypto.classical_vectors import ORDERS
 

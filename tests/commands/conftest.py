@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 import pytest
 
 from pqchain import results
 from pqchain.bench import blocks as blockbench
 from pqchain.bench import operations as bench
 from pqchain.bench import presets
-from pqchain.commands.main import main
 from tests import frames
 
 
@@ -49,17 +46,3 @@ def blocks(monkeypatch):
     monkeypatch.setattr(blockbench, "measure_blocks", measure)
     monkeypatch.delenv(presets.PRESET_VARIABLE, raising=False)
     return calls
-
-
-@pytest.fixture
-def refused(capsys) -> Callable[[Sequence[str], str], None]:
-    """Check that a command exits with 2, states the remedy and writes nothing to stdout."""
-
-    def check(arguments: Sequence[str], message: str) -> None:
-        assert main(arguments) == 2
-        captured = capsys.readouterr()
-        assert captured.out == ""
-        assert message in captured.err
-        assert "Traceback" not in captured.err
-
-    return check

@@ -11,7 +11,6 @@ import pytest
 
 from pqchain import installation, results, scheduler
 from pqchain.commands.main import main
-from pqchain.conform import reading
 from pqchain.errors import DataError, UsageError
 from pqchain.reencode import replays
 from pqchain.reencode.storage.store import Manifest
@@ -19,6 +18,7 @@ from pqchain.study import reading as plans
 from pqchain.study import ready
 from pqchain.study.provers import read as read_prover
 from pqchain.works import papers
+from pqchain_conform import reading
 
 READERS = {
     "plan.toml": (plans.load, installation.MAX_TEXT_BYTES),

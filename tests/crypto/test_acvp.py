@@ -9,7 +9,7 @@ import pytest
 
 from pqchain import algorithms
 from pqchain.crypto import open_signer, slhdsa
-from tests.conform.acvp import acvp
+from tests.crypto.acvp import acvp
 from tests.crypto.builds import need
 
 pytestmark = [pytest.mark.acvp, pytest.mark.native]

@@ -12,11 +12,10 @@ from typing import Any
 import pandas as pd
 
 from hls_kernels.rtl import leaks
+from packages.conform.tests.test_generators import COUNTS
 from pqchain import algorithms, papers, study
 from pqchain.bench import comparing, stored
 from pqchain.chain import encoding
-from pqchain.conform.mutants import mutants
-from pqchain.conform.vector import ALGORITHMS
 from pqchain.consensus.network import REGIONS
 from pqchain.crypto import isolated
 from pqchain.falcon import model, rtl
@@ -25,7 +24,8 @@ from pqchain.works import registry
 from pqchain.works.falcon_hls.work import table3
 from pqchain.works.pqdpol import DATA_BYTES, rebuilt
 from pqchain.works.quic_reencoding import frames, replays
-from tests.conform.test_generators import COUNTS
+from pqchain_conform.mutants import mutants
+from pqchain_conform.vector import ALGORITHMS
 from tests.crypto.test_hawk import EARLIER, VECTORS
 
 RECOVERY = ("Falcon-recovery-{}", "Falcon-padded-{}")

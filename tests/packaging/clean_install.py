@@ -101,6 +101,11 @@ def use(wheel: Path, python: Path, folder: Path) -> str:
     bare = {"PATH": str(nowhere), "HOME": str(home), "LANG": "C.UTF-8"}
     command = place / "bin" / "pqchain"
     report = json.loads(run([command, "doctor", "--json"], environment=bare, folder=folder))
+    refused = subprocess.run(
+        [command, "conform", "list"], env=bare, cwd=folder, capture_output=True, text=True
+    )
+    if refused.returncode != 2 or 'pip install "pqchain[conform]"' not in refused.stderr:
+        raise SystemExit(f"`pqchain conform` must name its package; got {refused}")
     # The QUIC library is in the wheel, and loads.
     quic = ["reencode", "--transport", "native", "--block-bytes", "70000", "--json"]
     ran = json.loads(run([command, *quic], environment=bare, folder=folder))["runs"]

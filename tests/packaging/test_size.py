@@ -9,6 +9,8 @@ LIMITS = {
     "classes": {"shared": []}, "imports": {"cycles": []},
 }  # fmt: skip
 
+PACKAGE = "../packages/engines/pqchain_engines/a.py"
+
 
 @pytest.fixture
 def size(tmp_path, monkeypatch):
@@ -21,6 +23,7 @@ def size(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "import_graph", lambda: {"a": {"b"}, "b": set()})
     (tmp_path / "pqchain/chain").mkdir(parents=True)
     (tmp_path / "pqchain/chain/block.py").write_text("class Block:\n    pass\n")
+    (tmp_path / "packages/engines/pqchain_engines").mkdir(parents=True)
     return module
 
 
@@ -35,6 +38,8 @@ def test_package_within_its_limits_has_no_excess(size):
         ("chain/view.py", "class Block: ...\n", "Block is the name of several classes"),
         ("view.toml", "a = 1\n", "toml: (top) has 1 lines; at most 0"),
         ("chain/block.py", "\n" * 5, "pqchain/chain/block.py has more than 4 lines"),
+        (PACKAGE, "class Block: ...\n", "Block is the name of several classes"),
+        (PACKAGE, "a = 1\n", "python: packages/engines has 1 lines; at most 0"),
     ],
 )
 def test_excess_is_found(size, name, content, excess):

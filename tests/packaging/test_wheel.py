@@ -24,7 +24,7 @@ else:
 pytestmark = pytest.mark.wheel
 
 ROOT = Path(__file__).resolve().parents[2]
-WHEELS = sorted((ROOT / "dist").glob("*.whl"))
+WHEELS = sorted((ROOT / "dist").glob("pqchain-*.whl"))
 SDISTS = sorted((ROOT / "dist").glob("*.tar.gz"))
 
 MACHINES = {"x86_64": (64, 62), "aarch64": (64, 183), "armv7l": (32, 40)}
@@ -198,10 +198,13 @@ def test_dependencies_are_those_of_pyproject(path):
 
 
 def test_sdist_contains_build_and_test_files():
-    assert [path.name for path in SDISTS] == [f"pqchain-{pqchain.__version__}.tar.gz"]
+    names = ("pqchain", "pqchain_conform", "pqchain_engines")
+    assert [path.name for path in SDISTS] == [
+        f"{name}-{pqchain.__version__}.tar.gz" for name in names
+    ]
     with tarfile.open(SDISTS[0]) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
-    for name in ("LICENSE", "Makefile", "constraints.txt", "tests/conftest.py", "notebooks"):
+    for name in ("LICENSE", "Makefile", "constraints.txt", "conftest.py", "notebooks"):
         assert any(file == name or file.startswith(f"{name}/") for file in inside), name
     for folder in ("pqchain/native", "hls_kernels/src", "data"):
         files = {
@@ -214,3 +217,4 @@ def test_sdist_contains_build_and_test_files():
         file for file in inside if "__pycache__" in file or file.startswith((".venv", "build/"))
     ]
     assert made == []
+    assert not [file for file in inside if file.startswith("packages/")]

@@ -6,9 +6,8 @@ import math
 
 import pytest
 
-from pqchain import algorithms, results
-from pqchain.engines import prices
-from pqchain.engines.setup import quorum
+from pqchain import algorithms, installation, results
+from pqchain.consensus.scenario import quorum
 from pqchain.errors import UsageError
 from pqchain.study.certificate import MAX_NODES, certificates, tables
 from pqchain.study.provers import PROVERS
@@ -17,8 +16,8 @@ NODES = (4, 5, 6, 7, 100)
 
 
 def test_lists_and_aggregates_have_their_closed_forms() -> None:
-    price = prices.stored()
-    price = price[price["engine"] == "simplex"].set_index("algorithm")
+    prices = results.load(installation.data("engines") / "prices" / "simplex.csv")
+    price = prices.set_index("algorithm")
     frame = certificates(NODES)
     votes = frame[frame["form"] != "proof"]
     assert len(votes) == len(price) * len(NODES)

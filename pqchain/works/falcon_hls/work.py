@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms, figures
-from pqchain.conform.models import falcon
 from pqchain.falcon import model, rtl
 from pqchain.figures import SECONDS, Kind
 from pqchain.results import Contract
@@ -37,7 +36,7 @@ _DEVICE = {"lookup_tables": 133_800, "flip_flops": 269_200, "dsp_blocks": 740, "
 # Rows of the printed implementations.
 _PRINTED = {"cortex-m4": "printed: M4 SW", "cortex-m4+artix-7": "printed: SW+HW"}
 
-RING = {name: falcon.PARAMETER_SETS[name].n for name in ("Falcon-512", "Falcon-1024")}
+RING = {"Falcon-512": 512, "Falcon-1024": 1024}
 """Ring degrees by algorithm."""
 
 _SOFTWARE = "cortex-m4"
@@ -194,7 +193,7 @@ _JUDGED: dict[str, Callable[[], Verdict]] = {
 
 
 def _parameter(name: str, quantity: str, implementation: str) -> Number:
-    return Number(falcon.Q if quantity == "modulus" else RING[algorithms.get(name).name])
+    return Number(model.MODULUS if quantity == "modulus" else RING[algorithms.get(name).name])
 
 
 def _cells(quantity: str) -> float:

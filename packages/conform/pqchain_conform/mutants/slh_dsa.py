@@ -1,0 +1,231 @@
+"""Mutants of the SLH-DSA verifier; each overrides one rule or step of the model.
+
+Several reproduce SPHINCS+ of earlier rounds, or integers that are too short for an index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import sha256, sha512
+from typing import Any
+
+from pqchain_conform.models import slh_dsa as model
+from pqchain_conform.models.slh_dsa import PARAMETER_SETS, Address, pre_hash_name
+from pqchain_conform.models.slh_dsa_verifier import SLHDSAVerifier
+from pqchain_conform.vector import ALGORITHMS
+
+_PRE_HASHED = tuple(name for name in ALGORITHMS if pre_hash_name(name))
+
+
+def _sets(condition: Callable[[model.SLHDSAParameters], bool]) -> tuple[str, ...]:
+    names = (*PARAMETER_SETS, *_PRE_HASHED)
+    return tuple(name for name in names if condition(model.parameter_set(name)))
+
+
+# Parameter sets in which a mutant differs from the model, where it does not in all.
+LONG_ROOT = _sets(lambda p: p.n > 16)
+LOW_TREES = _sets(lambda p: p.tree_height < 8)
+MASKED_TREE = _sets(lambda p: (p.h - p.tree_height) % 8 != 0)
+MASKED_LEAF = _sets(lambda p: p.tree_height % 8 != 0)
+TREE_OF_64_BITS = _sets(lambda p: p.h - p.tree_height == 64)
+LEAF_OF_9_BITS = _sets(lambda p: p.tree_height == 9)
+PARTIAL_INDICES = _sets(lambda p: p.k * p.a % 8 != 0)
+SPLIT_BYTES = _sets(lambda p: p.a != 8)
+SHA2 = _sets(lambda p: p.sha2)
+LONG_SHA2 = _sets(lambda p: p.sha2 and p.n > 16)
+LONG_PRE_HASH = tuple(
+    name for name in _PRE_HASHED if len(model.PRE_HASHES[pre_hash_name(name)].function(b"")) > 32
+)
+
+
+def _always_hashed_with(name: str) -> dict[str, Any]:
+    others = tuple(algorithm for algorithm in _PRE_HASHED if pre_hash_name(algorithm) != name)
+    return _pre_hashed(lambda _, message: model.PRE_HASHES[name].content(message), others)
+
+
+def _compared(same: Callable[[bytes, bytes], bool]) -> dict[str, Any]:
+    return {"same_root": lambda self, computed, expected: same(computed, expected)}
+
+
+def _any_context(prefix: Callable[[bytes], bytes]) -> dict[str, Any]:
+    """Return a mutant whose prefix has these bytes after the first one."""
+    return {
+        "context_fits": lambda self, length: True,
+        "prefix": lambda self, context: bytes([self.domain]) + prefix(context),
+    }
+
+
+def _pre_hashed(
+    content: Callable[[model.PreHash, bytes], bytes], only: tuple[str, ...] = _PRE_HASHED
+) -> dict[str, Any]:
+    return {"content": lambda self, message: content(self.pre_hash, message), "only": only}
+
+
+def _tree(index: Callable[[int], int]) -> dict[str, Any]:
+    return {"tree_index": lambda self, value: index(SLHDSAVerifier.tree_index(self, value))}
+
+
+def _addressed(changed: Callable[[Address], Address]) -> dict[str, Any]:
+    return {"address": lambda self, *fields: changed(Address(*fields))}
+
+
+def _word(number: int) -> dict[str, Any]:
+    def without(address: Address) -> Address:
+        words = list(address.words)
+        words[number] = 0
+        return address._replace(words=(words[0], words[1], words[2]))
+
+    return _addressed(without)
+
+
+def _digest(computed: Callable[..., bytes]) -> dict[str, Any]:
+    return {"message_digest": lambda self, *parts: computed(self.parameters, *parts)}
+
+
+def _low_digits(self: SLHDSAVerifier, data: bytes) -> list[int]:
+    p = self.parameters
+    value = int.from_bytes(data, "little")
+    return [value >> (p.a * i) & ((1 << p.a) - 1) for i in range(p.k)]
+
+
+def _right_aligned(self: SLHDSAVerifier, data: bytes) -> list[int]:
+    p = self.parameters
+    value = int.from_bytes(data, "big") << (8 * len(data) - p.a * p.k)
+    return model.digits(value.to_bytes(len(data) + 1, "big")[1:], p.a, p.k)
+
+
+def _unshifted(self: SLHDSAVerifier, message: bytes) -> list[int]:
+    values = model.chain_digits(self.parameters, message)[: -model.CHECKSUM_DIGITS]
+    checksum = sum(model.W - 1 - value for value in values)
+    return values + model.digits(checksum.to_bytes(2, "big"), 4, model.CHECKSUM_DIGITS)
+
+
+def _short_checksum(self: SLHDSAVerifier, message: bytes) -> list[int]:
+    values = model.chain_digits(self.parameters, message)
+    return [*values[: -model.CHECKSUM_DIGITS], 0, *values[-2:]]
+
+
+def _sha256_alone(self: SLHDSAVerifier, seed: bytes, address: Address, data: bytes) -> bytes:
+    digest = sha256(seed.ljust(64, b"\0") + address.compressed() + data).digest()
+    return digest[: self.parameters.n]
+
+
+def _uncompressed(self: SLHDSAVerifier, seed: bytes, address: Address, data: bytes) -> bytes:
+    digest = sha256(seed.ljust(64, b"\0") + address.encoded() + data).digest()
+    return digest[: self.parameters.n]
+
+
+def _digest_of_sha256(p: model.SLHDSAParameters, r: bytes, key: bytes, message: bytes) -> bytes:
+    inner = sha256(r + key + message).digest()
+    return model.mgf1(sha256, r + key[: p.n] + inner, sum(p.digest_parts))
+
+
+def _digest_without_seed(p: model.SLHDSAParameters, r: bytes, key: bytes, message: bytes) -> bytes:
+    function = sha256 if p.n == 16 else sha512
+    return model.mgf1(function, function(r + key + message).digest(), sum(p.digest_parts))
+
+
+MUTANTS: dict[str, dict[str, Any]] = {
+    "root: not compared": _compared(lambda a, b: True),
+    "root: first byte unchecked": _compared(lambda a, b: a[1:] == b[1:]),
+    "root: last byte unchecked": _compared(lambda a, b: a[:-1] == b[:-1]),
+    "root: last eight bytes unchecked": _compared(lambda a, b: a[:-8] == b[:-8]),
+    "root: first half alone": _compared(lambda a, b: a[: len(a) // 2] == b[: len(b) // 2]),
+    "root: 16 bytes compared": _compared(lambda a, b: a[:16] == b[:16]) | {"only": LONG_ROOT},
+    "root: compared up to a zero": (
+        _compared(lambda a, b: a.split(b"\0")[0] == b.split(b"\0")[0]) | {"only": LOW_TREES}
+    ),
+    "context: ignored": _any_context(lambda context: b"\0"),
+    "context: length modulo 256": _any_context(lambda c: bytes([len(c) % 256]) + c),
+    "context: cut to 255": _any_context(lambda c: bytes([min(len(c), 255)]) + c[:255]),
+    "context: 255 bytes refused": {"context_fits": lambda self, length: length < 255},
+    "context: domain and length left out": {"prefix": lambda self, context: b""},
+    "context: first byte of the other interface": {
+        "prefix": lambda self, c: bytes([1 - self.domain, len(c)]) + c
+    },
+    "pre-hash: message not hashed": _pre_hashed(lambda pre_hash, message: message),
+    "pre-hash: message after the identifier": _pre_hashed(
+        lambda pre_hash, message: pre_hash.content(b"")[:11] + message
+    ),
+    "pre-hash: identifier left out": _pre_hashed(
+        lambda pre_hash, message: pre_hash.function(message)
+    ),
+    "pre-hash: hashed twice": _pre_hashed(
+        lambda pre_hash, message: pre_hash.content(pre_hash.function(message))
+    ),
+    "pre-hash: 32 bytes of hash": _pre_hashed(
+        lambda pre_hash, message: pre_hash.content(message)[: 11 + 32], LONG_PRE_HASH
+    ),
+    **{f"pre-hash: {name} in all sets": _always_hashed_with(name) for name in model.PRE_HASHES},
+    "length: longer signature cut": {
+        "signature_fits": lambda self, length: length >= self.parameters.signature_bytes
+    },
+    "length: longer key cut": {
+        "key_fits": lambda self, length: length >= self.parameters.public_key_bytes
+    },
+    "digest: randomness left out": _digest(
+        lambda p, r, key, message: model.message_digest(p, bytes(p.n), key, message)
+    ),
+    "digest: seed left out": _digest(
+        lambda p, r, key, message: model.message_digest(p, r, bytes(p.n) + key[p.n :], message)
+    ),
+    "digest: root left out": _digest(
+        lambda p, r, key, message: model.message_digest(p, r, key[: p.n] + bytes(p.n), message)
+    ),
+    "digest: SHA-256 in all sets": _digest(_digest_of_sha256) | {"only": LONG_SHA2},
+    "digest: MGF1 without R and seed": _digest(_digest_without_seed) | {"only": SHA2},
+    "index: tree not masked": {"tree_index": lambda self, value: value, "only": MASKED_TREE},
+    "index: leaf not masked": {"leaf_index": lambda self, value: value, "only": MASKED_LEAF},
+    "index: tree of 32 bits": _tree(lambda tree: tree % (1 << 32)),
+    "index: tree of 53 bits": _tree(lambda tree: int(float(tree)) if tree >> 53 else tree),
+    "index: tree of 63 bits": _tree(lambda tree: tree % (1 << 63)) | {"only": TREE_OF_64_BITS},
+    "index: leaf of 8 bits": {
+        "leaf_index": lambda self, value: value % 256,
+        "only": LEAF_OF_9_BITS,
+    },
+    "index: leaf 0 moved": {
+        "leaf_index": lambda self, value: SLHDSAVerifier.leaf_index(self, value) or 1
+    },
+    "FORS: lowest bits first, as in SPHINCS+": {
+        "fors_indices": _low_digits,
+        "only": SPLIT_BYTES,
+    },
+    "FORS: indices at the end of the digest": {
+        "fors_indices": _right_aligned,
+        "only": PARTIAL_INDICES,
+    },
+    "FORS: position without the number of the tree": {
+        "fors_position": lambda self, number, index: index
+    },
+    "FORS: index 0 moved": {
+        "fors_indices": lambda self, data: [
+            index or 1 for index in SLHDSAVerifier.fors_indices(self, data)
+        ]
+    },
+    "FORS: greatest index moved": {
+        "fors_indices": lambda self, data: [
+            min(index, (1 << self.parameters.a) - 2)
+            for index in SLHDSAVerifier.fors_indices(self, data)
+        ]
+    },
+    "chains: checksum not shifted": {"chain_digits": _unshifted},
+    "chains: checksum of eight bits": {"chain_digits": _short_checksum},
+    "paths: halves exchanged": {"is_left": lambda self, bit: bool(bit)},
+    "address: layer left out": _addressed(lambda address: address._replace(layer=0)),
+    "address: tree left out": _addressed(lambda address: address._replace(tree=0)),
+    "address: type left out": _addressed(lambda address: address._replace(type=0)),
+    "address: leaf left out": _word(0),
+    "address: chain or height left out": _word(1),
+    "address: step or position left out": _word(2),
+    "address: not compressed": {
+        "hash": _uncompressed,
+        "only": _sets(lambda p: p.sha2 and p.n == 16),
+    },
+    "hash: SHA-256 in all sets": {"hash": _sha256_alone, "only": LONG_SHA2},
+    "hash: seed left out": {
+        "hash": lambda self, seed, address, data: model.tweaked_hash(
+            self.parameters, bytes(len(seed)), address, data
+        )
+    },
+}
+"""Methods that each mutant overrides, by the name of the defect; `only` lists parameter sets."""

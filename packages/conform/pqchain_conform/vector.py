@@ -1,0 +1,272 @@
+"""Boundary vectors: cases of verification or of a KEM, with the rule and the expected result."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pqchain import installation
+from pqchain.errors import UnknownName, UsageError
+
+DATA = Path(__file__).parent / "data"
+"""Folder of tables, schemas and digests."""
+
+EXPECTED = ("valid", "invalid", "acceptable")
+"""Expected results; "acceptable" means that the specification leaves the choice to the verifier."""
+
+ALGORITHMS = (
+    "ML-DSA-44",
+    "ML-DSA-65",
+    "ML-DSA-87",
+    "Falcon-512",
+    "Falcon-1024",
+    "Falcon-padded-512",
+    "Falcon-padded-1024",
+    "SLH-DSA-SHA2-128s",
+    "SLH-DSA-SHA2-128f",
+    "SLH-DSA-SHA2-192s",
+    "SLH-DSA-SHA2-192f",
+    "SLH-DSA-SHA2-256s",
+    "SLH-DSA-SHA2-256f",
+    "SLH-DSA-SHAKE-128s",
+    "SLH-DSA-SHAKE-128f",
+    "SLH-DSA-SHAKE-192s",
+    "SLH-DSA-SHAKE-192f",
+    "SLH-DSA-SHAKE-256s",
+    "SLH-DSA-SHAKE-256f",
+    "HashSLH-DSA-SHA2-128s",
+    "HashSLH-DSA-SHA2-192f",
+    "HashSLH-DSA-SHAKE-128f",
+    "HashSLH-DSA-SHAKE-256f",
+    "ML-KEM-512",
+    "ML-KEM-768",
+    "ML-KEM-1024",
+)
+"""Algorithms that have vectors, in display order.
+
+HashSLH-DSA is the pre-hash interface of SLH-DSA, with the hash function that NIST's identifier of
+the parameter set names. One set of each of these four functions has vectors.
+"""
+
+_SCHEMES = {
+    "ML-DSA": "ml-dsa",
+    "Dilithium": "ml-dsa",
+    "Falcon": "falcon",
+    "SLH-DSA": "slh-dsa",
+    "HashSLH-DSA": "slh-dsa",
+    "ML-KEM": "ml-kem",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A group of vectors that probe one rule."""
+
+    scheme: str
+    name: str
+    flag: str
+    bug: str
+    """Project Wycheproof's `bugType`."""
+    rule: str
+    """Section or algorithm of the specification that states the rule."""
+    probes: str
+    checks: tuple[str, ...]
+    """Rules of the model that may fail in vectors of this family."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vector(ABC):
+    """One case with its expected result; an unknown result raises UsageError."""
+
+    byte_fields: ClassVar[tuple[str, ...]]
+    """Names of the fields that an adapter gets."""
+
+    algorithm: str
+    family: str
+    key: str
+    """The kind of key, such as "t1 = 0" or "honest"."""
+    probe: str
+    expected: str
+    number: int = 0
+    """Number within the algorithm, from 1; 0 before the vectors are numbered."""
+
+    def __post_init__(self) -> None:
+        if self.expected not in EXPECTED:
+            raise UsageError(f"expected must be one of {EXPECTED}; got {self.expected!r}")
+
+    @property
+    @abstractmethod
+    def case(self) -> tuple[Any, ...]:
+        """Arguments of `Model.checks`."""
+
+    @property
+    @abstractmethod
+    def group(self) -> Hashable:
+        """What the vectors of one group of a file have in common."""
+
+    @property
+    @abstractmethod
+    def operation(self) -> str:
+        """The operation that the vector asks for, one of `protocol.OPERATIONS`."""
+
+    @property
+    def ident(self) -> str:
+        """Identifier for `pqchain conform explain`, such as ML-DSA-44:17."""
+        return f"{self.algorithm}:{self.number}"
+
+    @property
+    def rule(self) -> str:
+        """Section of the specification of the probed rule; "" for vectors of other sources."""
+        return getattr(families(scheme(self.algorithm)).get(self.family), "rule", "")
+
+    @property
+    def probes(self) -> str:
+        """What the family probes; "" for vectors of other sources."""
+        return getattr(families(scheme(self.algorithm)).get(self.family), "probes", "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignatureVector(Vector):
+    """A signature to verify."""
+
+    byte_fields = ("public_key", "message", "context", "signature")
+
+    public_key: bytes
+    message: bytes
+    context: bytes = b""
+    signature: bytes
+
+    @property
+    def case(self) -> tuple[bytes, bytes, bytes, bytes]:
+        """Arguments of a verifier: message, signature, public key and context."""
+        return self.message, self.signature, self.public_key, self.context
+
+    @property
+    def group(self) -> bytes:
+        """Public key, by which Project Wycheproof's files group tests."""
+        return self.public_key
+
+    @property
+    def operation(self) -> str:
+        """The operation, "verify"."""
+        return "verify"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncapsulationVector(Vector):
+    """An encapsulation key that a KEM has to accept or to refuse."""
+
+    byte_fields = ("encapsulation_key",)
+
+    encapsulation_key: bytes
+
+    @property
+    def case(self) -> tuple[str, bytes]:
+        """Operation and key."""
+        return self.operation, self.encapsulation_key
+
+    @property
+    def group(self) -> str:
+        """Operation."""
+        return self.operation
+
+    @property
+    def operation(self) -> str:
+        """The operation, "encapsulate"."""
+        return "encapsulate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecapsulationVector(Vector):
+    """A ciphertext to decapsulate; a KEM has to return the shared secret or to refuse."""
+
+    byte_fields = ("decapsulation_key", "ciphertext")
+
+    decapsulation_key: bytes
+    ciphertext: bytes
+    shared_secret: bytes = b""
+    """Expected secret, if one may be returned; empty in vectors of others that do not name it."""
+
+    @property
+    def case(self) -> tuple[str, bytes, bytes, bytes]:
+        """Operation, key, ciphertext, and the expected secret."""
+        return self.operation, self.decapsulation_key, self.ciphertext, self.shared_secret
+
+    @property
+    def group(self) -> str:
+        """Operation."""
+        return self.operation
+
+    @property
+    def operation(self) -> str:
+        """The operation, "decapsulate"."""
+        return "decapsulate"
+
+
+@dataclass(slots=True)
+class Collector:
+    """List of the vectors of one algorithm while they are generated."""
+
+    algorithm: str
+    collected: list[Vector] = field(default_factory=list)
+
+    def add(
+        self,
+        family: str,
+        probe: str,
+        expected: str | bool,
+        *,
+        key: str,
+        public_key: bytes,
+        message: bytes,
+        signature: bytes,
+        context: bytes = b"",
+    ) -> SignatureVector:
+        """Add a signature; `expected` is one of EXPECTED, or whether the signature is valid."""
+        if isinstance(expected, bool):
+            expected = "valid" if expected else "invalid"
+        vector = SignatureVector(
+            algorithm=self.algorithm, family=family, key=key, probe=probe, expected=expected,
+            public_key=public_key, message=message, signature=signature, context=context,
+        )  # fmt: skip
+        self.collected.append(vector)
+        return vector
+
+    def vectors(self) -> tuple[Vector, ...]:
+        """Return the distinct vectors, by group and numbered in that order."""
+        # Different probes may produce the same bytes; only the first is kept.
+        groups: dict[Hashable, dict[tuple[Any, ...], Vector]] = {}
+        for vector in self.collected:
+            groups.setdefault(vector.group, {}).setdefault(vector.case, vector)
+        ordered = [vector for group in groups.values() for vector in group.values()]
+        return tuple(replace(vector, number=i) for i, vector in enumerate(ordered, 1))
+
+
+def scheme(algorithm: str) -> str:
+    """Return the scheme of an algorithm, "ml-dsa" also for Dilithium. Raises UnknownName."""
+    for prefix, scheme in _SCHEMES.items():
+        if algorithm.startswith(prefix):
+            return scheme
+    raise UnknownName("algorithm with boundary vectors", algorithm, ALGORITHMS)
+
+
+@cache
+def families(scheme: str) -> Mapping[str, Family]:
+    """Return the families of a scheme by name, in the order of families.toml."""
+    tables = installation.read_toml(DATA / "families.toml")
+    return {
+        name: Family(scheme, name, **{**row, "checks": tuple(row["checks"])})
+        for name, row in tables[scheme].items()
+    }
+
+
+def by_ident(vectors: Iterable[Vector], ident: str) -> Vector:
+    """Return the vector with this identifier. Raises UnknownName."""
+    known = {vector.ident: vector for vector in vectors}
+    if ident not in known:
+        raise UnknownName("vector", ident, known, see="`pqchain conform vectors`")
+    return known[ident]

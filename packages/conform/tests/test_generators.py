@@ -1,0 +1,162 @@
+"""The vectors: equal verdicts of all oracles, one probed rule each, and reproducible bytes."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from pqchain.errors import DataError, UnknownName, UsageError
+from pqchain_conform import formats, oracles, reading, suite
+from pqchain_conform.generators import generate
+from pqchain_conform.vector import ALGORITHMS, DATA, Collector, Vector, by_ident, families, scheme
+
+pytestmark = pytest.mark.native
+
+QUICK = (
+    "ML-DSA-44", "Falcon-512", "Falcon-padded-512", "SLH-DSA-SHA2-128f", "ML-KEM-512", "ML-KEM-768"
+)  # fmt: skip
+"""Generated in some seconds; `make conform` generates all."""
+
+COUNTS = {
+    "ML-DSA-44": 505, "ML-DSA-65": 541, "ML-DSA-87": 595,
+    "Falcon-512": 271, "Falcon-1024": 269, "Falcon-padded-512": 271, "Falcon-padded-1024": 269,
+    "SLH-DSA-SHA2-128s": 101, "SLH-DSA-SHA2-128f": 114, "SLH-DSA-SHA2-192s": 104,
+    "SLH-DSA-SHA2-192f": 119, "SLH-DSA-SHA2-256s": 105, "SLH-DSA-SHA2-256f": 114,
+    "SLH-DSA-SHAKE-128s": 101, "SLH-DSA-SHAKE-128f": 112, "SLH-DSA-SHAKE-192s": 104,
+    "SLH-DSA-SHAKE-192f": 117, "SLH-DSA-SHAKE-256s": 105, "SLH-DSA-SHAKE-256f": 114,
+    "HashSLH-DSA-SHA2-128s": 106, "HashSLH-DSA-SHA2-192f": 122, "HashSLH-DSA-SHAKE-128f": 119,
+    "HashSLH-DSA-SHAKE-256f": 121,
+    "ML-KEM-512": 296, "ML-KEM-768": 318, "ML-KEM-1024": 353,
+}  # fmt: skip
+"""Numbers of vectors, which the documentation adds up."""
+
+
+@pytest.fixture(
+    scope="module",
+    # SLH-DSA takes as long as all others; test_slh_dsa.py has a set of it.
+    params=[
+        pytest.param(name, marks=pytest.mark.long if scheme(name) == "slh-dsa" else [])
+        for name in QUICK
+    ],
+)
+def vectors(request) -> tuple[Vector, ...]:
+    return generate(request.param)
+
+
+def test_all_oracles_decide_as_expected_for_the_reason_of_the_family(vectors):
+    name = vectors[0].algorithm
+    wrong = [(v.ident, v.probe, r) for v, r in oracles.judge(vectors, name) if not r.agree(v)]
+    assert wrong == []
+    assert len(vectors) == COUNTS[name]
+
+
+# test_slh_dsa.py counts the vectors of the other sets of SLH-DSA, which it generates anyway.
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "name", [name for name in ALGORITHMS if name not in QUICK and scheme(name) != "slh-dsa"]
+)
+def test_number_of_vectors(name):
+    assert len(generate(name)) == COUNTS[name]
+
+
+def test_every_algorithm_is_counted():
+    assert set(COUNTS) == set(ALGORITHMS)
+
+
+def test_every_family_has_vectors_and_every_rule_both_verdicts(vectors):
+    counts = Counter((v.family, v.expected) for v in vectors)
+    assert {v.family for v in vectors} == set(families(scheme(vectors[0].algorithm)))
+    both = {
+        "z-bound", "rounding", "hint-order", "hint-counters", "norm", "key", "context", "salt",
+        "modulus", "key-hash", "length", "root", "index", "pre-hash",
+    }  # fmt: skip
+    for name in both & {v.family for v in vectors}:
+        assert counts[name, "valid"], name
+        assert counts[name, "invalid"], name
+
+
+def test_files_have_the_committed_digests(vectors):
+    import hashlib
+
+    committed = suite.digests()
+    for name, text in formats.files(vectors):
+        assert hashlib.sha256(text.encode()).hexdigest() == committed[name]
+    assert len(committed) == 2 * len(ALGORITHMS)
+
+
+def test_files_match_their_schemas(vectors):
+    validator = pytest.importorskip("jsonschema").Draft202012Validator
+    kem = vectors[0].operation != "verify"
+    chosen = [*{(vector.family, vector.expected): vector for vector in vectors}.values()]
+    for content, schema in (
+        (formats.wycheproof(chosen), "wycheproof_kem" if kem else "wycheproof_verify"),
+        (formats.acvp(chosen), "acvp_encap_decap" if kem else "acvp_sigver"),
+    ):
+        path = DATA / f"{schema}.schema.json"
+        problems = validator(json.loads(path.read_text())).iter_errors(content)
+        assert [str(problem.message)[:200] for problem in problems] == []
+
+
+def test_written_files_read_back(vectors, tmp_path):
+    for kind in ("wycheproof", "acvp"):
+        path = tmp_path / f"{kind}.json"
+        path.write_text(formats.text(getattr(formats, kind)(vectors)))
+        by_number = {v.number: v for v in reading.read(path)[0].vectors}
+        for vector in vectors:
+            # ACVP has no open results and no refused ciphertexts.
+            no_ciphertext = "ciphertext" in vector.probe and vector.expected == "invalid"
+            if kind == "acvp" and (vector.expected == "acceptable" or no_ciphertext):
+                assert vector.number not in by_number
+                continue
+            read = replace(by_number[vector.number], key=vector.key, probe=vector.probe)
+            if kind == "acvp" and vector.operation == "decapsulate":
+                # A check of a decapsulation key in ACVP has no ciphertext.
+                read = replace(read, ciphertext=vector.ciphertext)
+            assert read == vector
+
+
+def test_identifiers_are_consecutive(vectors):
+    assert [v.number for v in vectors] == list(range(1, len(vectors) + 1))
+    assert by_ident(vectors, f"{vectors[0].algorithm}:3") is vectors[2]
+    with pytest.raises(UnknownName, match="unknown vector"):
+        by_ident(vectors, f"{vectors[0].algorithm}:0")
+
+
+def test_vector_with_differing_oracles_is_rejected():
+    good = generate("ML-DSA-44")[0]
+    wrong = replace(good, expected={"valid": "invalid", "invalid": "valid"}[good.expected])
+    with pytest.raises(DataError, match="oracles disagree on 1 vectors of ML-DSA-44"):
+        oracles.decided([wrong], "ML-DSA-44")
+
+
+def test_vector_with_a_wrong_failure_reason_is_rejected():
+    by_probe = {vector.probe: vector for vector in generate("ML-DSA-44")}
+    two_reasons = by_probe["honest key, signature empty"]
+    strayed = replace(two_reasons, family="z-bound")
+    ((_, verdicts),) = oracles.judge([strayed], "ML-DSA-44")
+    assert verdicts.unexpected_failures == ("signature length",)
+    assert not verdicts.agree(strayed)
+
+
+def test_unknown_names_are_rejected():
+    with pytest.raises(UnknownName, match="Hawk-512"):
+        suite.vectors(["Hawk-512"])
+    with pytest.raises(UnknownName):
+        generate("Hawk-512")
+    with pytest.raises(UsageError, match="expected must be one of"):
+        Collector("ML-DSA-44").add(
+            "key", "?", "perhaps", key="", public_key=b"", message=b"", signature=b""
+        )
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"mode": "keyGen"}', '{"algorithm": "RSA"}'])
+def test_invalid_files_are_rejected(tmp_path, text):
+    path = tmp_path / "vectors.json"
+    path.write_text(text)
+    with pytest.raises(DataError, match="is not a file of vectors"):
+        reading.read(path)
+    with pytest.raises(DataError, match="cannot read"):
+        reading.read(tmp_path / "none.json")

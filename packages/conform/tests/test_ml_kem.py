@@ -1,0 +1,256 @@
+"""The model of ML-KEM compared with NIST's vectors and the definitions; all builds likewise."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pqchain import algorithms
+from pqchain.crypto import native, open_kem
+from pqchain.errors import BadLength, CryptoFailure, DataError
+from pqchain_conform import formats, openssl, oracles, reading
+from pqchain_conform.generators import generate, ml_kem
+from pqchain_conform.models import ml_kem as model
+from pqchain_conform.models.ml_kem_decapsulator import MLKEMDecapsulator
+from tests.crypto.acvp import acvp, document
+from tests.crypto.builds import BUILDS, IMPLEMENTATIONS, need
+
+NAMES = tuple(model.PARAMETER_SETS)
+COUNTS = {"keyGen": 75, "encapsulation": 75, "decapsulation": 30}
+"""Number of NIST's vectors by function."""
+
+
+def nist() -> list[tuple[str, str, dict[str, bytes]]]:
+    """Return parameter set, function and byte strings of each of NIST's vectors."""
+    folder = "kem/mlkem/testdata/ML-KEM-{}-FIPS203/"
+    tests: list[dict[str, Any]] = []
+    for mode in ("keyGen", "encapDecap"):
+        files = (f"{folder.format(mode)}{name}.json.gz" for name in ("prompt", "expectedResults"))
+        tests += acvp(*files)
+    names = ("d", "z", "ek", "dk", "m", "c", "k")
+    return [
+        (
+            test["parameterSet"],
+            test.get("function", "keyGen"),
+            {name: bytes.fromhex(test[name]) for name in names if name in test},
+        )
+        for test in tests
+    ]
+
+
+def test_model_gives_the_answers_of_nist():
+    for name, function, data in nist():
+        p = model.PARAMETER_SETS[name]
+        if function == "keyGen":
+            assert model.generate(p, data["d"], data["z"]) == (data["ek"], data["dk"])
+        elif function == "encapsulation":
+            assert model.encapsulate(p, data["ek"], data["m"]) == (data["c"], data["k"])
+        else:
+            case = ("decapsulate", data["dk"], data["c"], data["k"])
+            assert MLKEMDecapsulator(name).verify(*case)
+    assert Counter(function for _, function, _ in nist()) == COUNTS
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("implementation", BUILDS)
+def test_builds_give_the_answers_of_nist(implementation):
+    need(implementation, NAMES[0])
+    build = native.library(implementation)
+    for name, function, data in nist():
+        kem = open_kem(name, implementation)
+        # The C code asks for d and z in one call.
+        randomness = data.get("d", b"") + data.get("z", b"") + data.get("m", b"")
+        with build.randomness(lambda count, source=randomness: source):
+            if function == "keyGen":
+                assert kem.generate_keypair() == (data["ek"], data["dk"])
+            elif function == "encapsulation":
+                assert kem.encapsulate(data["ek"]) == (data["c"], data["k"])
+            else:
+                assert kem.decapsulate(data["c"], data["dk"]) == data["k"]
+
+
+def refuses(kem, vector) -> bool:
+    try:
+        if vector.operation == "encapsulate":
+            kem.encapsulate(vector.encapsulation_key)
+            return False
+        secret = kem.decapsulate(vector.ciphertext, vector.decapsulation_key)
+    except (BadLength, CryptoFailure):
+        return True
+    assert secret == vector.shared_secret or vector.expected == "invalid"
+    return False
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
+@pytest.mark.parametrize("name", NAMES)
+def test_builds_are_exact_at_every_boundary(name, implementation):
+    need(implementation, name)
+    kem = open_kem(name, implementation)
+    wrong = [
+        vector.probe
+        for vector in generate(name)
+        if vector.expected != "acceptable" and refuses(kem, vector) == (vector.expected == "valid")
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", NAMES[1:])
+def test_openssl_refuses_the_same_encapsulation_keys(name):
+    kem = openssl.encapsulator(name)
+    if kem is None:
+        pytest.skip("this OpenSSL has no ML-KEM")
+    chosen = [vector for vector in generate(name) if vector.operation == "encapsulate"]
+    assert len(chosen) > 60
+    for vector in chosen:
+        try:
+            ciphertext, secret = kem.encapsulate(vector.encapsulation_key)
+            assert len(ciphertext) == model.PARAMETER_SETS[name].ciphertext_bytes
+            assert len(secret) == model.SECRET_BYTES
+            accepted = True
+        except ValueError:
+            accepted = False
+        assert accepted == (vector.expected == "valid"), vector.probe
+
+
+def test_products_are_exact():
+    random = np.random.default_rng(1)
+    a, b = random.integers(0, model.Q, (2, model.N))
+    full = np.convolve(a, b)
+    expected = (full[: model.N] - np.append(full[model.N :], 0)) % model.Q
+    values = model.multiply(model.transform(a[None]), model.transform(b[None]))
+    assert model.inverse(values)[0].tolist() == expected.tolist()
+    assert model.inverse(model.transform(a[None]))[0].tolist() == a.tolist()
+
+
+@pytest.mark.parametrize("bits", [1, 4, 5, 10, 11])
+def test_compression_rounds_to_the_nearest(bits):
+    values = np.arange(model.Q)
+    compressed = model.compress(values, bits)
+    assert compressed.tolist() == [round(v * 2**bits / model.Q) % 2**bits for v in values.tolist()]
+    # FIPS 203, section 4.2.1: a value comes back within half a step, and compresses to itself.
+    all_compressed = np.arange(1 << bits)
+    back = model.decompress(all_compressed, bits)
+    assert (model.compress(back, bits) == all_compressed).all()
+    distance = np.abs(model.decompress(compressed, bits) - values)
+    assert np.minimum(distance, model.Q - distance).max() <= round(model.Q / 2 ** (bits + 1))
+
+
+@pytest.mark.parametrize("eta", [2, 3])
+def test_noise_has_the_binomial_distribution(eta):
+    values = model.sample_cbd(bytes(32), 0, 40, eta)
+    counts = Counter(values.ravel().tolist())
+    assert sorted(counts) == list(range(-eta, eta + 1))
+    # 10,240 samples; the variance is eta / 2, with a standard deviation below 0.03.
+    assert abs(values.mean()) < 0.06
+    assert abs(values.var() - eta / 2) < 0.15
+
+
+def test_lengths_equal_the_registry():
+    for name, p in model.PARAMETER_SETS.items():
+        row = algorithms.get(name)
+        assert p.encapsulation_key_bytes == row.public_key_bytes
+        assert p.decapsulation_key_bytes == row.secret_key_bytes
+        assert p.ciphertext_bytes == row.ciphertext_bytes
+
+
+def test_solved_keys_decrypt_to_the_chosen_coefficients():
+    vectors = [v for v in generate("ML-KEM-768") if v.family == "bits"]
+    for vector in vectors:
+        s = vector.decapsulation_key[: 384 * 3]
+        w = model.decoded(model.PARAMETER_SETS["ML-KEM-768"], s, vector.ciphertext)
+        if " end" in vector.probe:
+            assert set(w.tolist()) <= {0, 1, 832, 833, 1664, 1665, 2496, 2497}
+        else:
+            position, value = vector.probe.partition(" for")[0].split("] = ")
+            assert w[int(position.removeprefix("w["))] == int(value)
+
+
+def test_every_end_of_the_rounding_occurs():
+    p = model.PARAMETER_SETS["ML-KEM-512"]
+    key, _ = model.generate(p, ml_kem._seed("d 0"), ml_kem._seed("z 0"))
+    chosen = [v for v in generate(p.name) if v.family == "compression"]
+    seen = set()
+    for vector in chosen:
+        w = model.decoded(p, vector.decapsulation_key[: 384 * p.k], vector.ciphertext)
+        message = model.encode(model.compress(w, 1), 1)
+        r = model.hash_g(message + model.hash_h(key))[1]
+        seen |= set(model.encrypt_parts(p, key, message, r)[1].tolist())
+    rounded = [round(v * 16 / model.Q) % 16 for v in range(model.Q)]
+    ends = {v for v in range(model.Q) if rounded[v] != rounded[v - 1]}
+    assert len(ends) == 16
+    assert seen >= ends
+
+
+def test_files_of_nist_are_read(tmp_path):
+    folder = "kem/mlkem/testdata/ML-KEM-encapDecap-FIPS203/"
+    content = document(acvp(f"{folder}prompt.json.gz", f"{folder}expectedResults.json.gz"))
+    path = tmp_path / "internalProjection.json"
+    path.write_text(json.dumps(content))
+    vectors = reading.read(path)[0].vectors
+    assert Counter(vector.operation for vector in vectors) == {"encapsulate": 75, "decapsulate": 30}
+    assert all(oracles.model(v.algorithm).verify(*v.case) for v in vectors)
+
+
+def test_key_checks_of_acvp_are_read(tmp_path):
+    key, secret_key = model.generate(model.PARAMETER_SETS["ML-KEM-512"], bytes(32), bytes(32))
+    groups = [
+        {"parameterSet": "ML-KEM-512", "function": function, "tests": [
+            {"tcId": 1, "testPassed": True, name: good.hex()},
+            {"tcId": 2, "testPassed": False, name: bad.hex()},
+        ]}
+        for function, name, good, bad in (
+            ("encapsulationKeyCheck", "ek", key, b"\xff" * len(key)),
+            ("decapsulationKeyCheck", "dk", secret_key, bytes(len(secret_key))),
+        )
+    ]  # fmt: skip
+    path = tmp_path / "checks.json"
+    path.write_text(json.dumps({"algorithm": "ML-KEM", "mode": "encapDecap", "testGroups": groups}))
+    vectors = reading.read(path)[0].vectors
+    verdicts = [oracles.model(v.algorithm).verify(*v.case) for v in vectors]
+    assert verdicts == [v.expected == "valid" for v in vectors] == [True, False, True, False]
+
+
+def test_seeds_of_wycheproof_become_keys(tmp_path):
+    p = model.PARAMETER_SETS["ML-KEM-512"]
+    key, secret_key = model.generate(p, bytes(32), b"\1" * 32)
+    ciphertext, secret = model.encapsulate(p, key, bytes(32))
+    seed = bytes(32) + b"\1" * 32
+    common = {"comment": "", "flags": [], "result": "valid", "c": ciphertext.hex()}
+    tests = [
+        common | {"tcId": 1, "seed": seed.hex(), "K": secret.hex()},
+        common | {"tcId": 2, "seed": seed.hex()[:-2], "result": "invalid"},
+    ]
+    group = {"type": "MLKEMTest", "parameterSet": p.name, "tests": tests}
+    path = tmp_path / "mlkem_512_test.json"
+    path.write_text(json.dumps({"algorithm": "ML-KEM", "testGroups": [group]}))
+    (vector,) = reading.read(path)[0].vectors
+    assert vector.case == ("decapsulate", secret_key, ciphertext, secret)
+    group["parameterSet"] = "ML-KEM-2048"
+    path.write_text(json.dumps({"algorithm": "ML-KEM", "testGroups": [group]}))
+    with pytest.raises(DataError, match="not a file of vectors"):
+        reading.read(path)
+
+
+@pytest.mark.parametrize("form", [formats.wycheproof, formats.acvp])
+def test_damaged_files_are_rejected_or_read(tmp_path, form):
+    chosen = {(v.operation, v.family, v.expected): v for v in generate("ML-KEM-512")}
+    text = formats.text(form(list(chosen.values())[:6]))
+    random = np.random.default_rng(3)
+    path, rejected = tmp_path / "damaged.json", 0
+    # Damage between the long values, where names, quotes, numbers and brackets are.
+    places = [i for i, c in enumerate(text) if c in '"{}[],:'] + list(range(300))
+    for _ in range(300):
+        at, length = int(random.choice(places)), int(random.integers(0, 8))
+        path.write_text(
+            text[:at] + str(random.choice(["", "0", '"', "}", "dk"])) + text[at + length :]
+        )
+        try:
+            assert all(vector.case for vector in reading.read(path)[0].vectors)
+        except DataError:
+            rejected += 1
+    assert 100 < rejected <= 300

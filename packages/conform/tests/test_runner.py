@@ -1,0 +1,344 @@
+"""Verifiers in other processes: correct, wrong and failing ones, and the counts of verdicts."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pqchain.errors import DataError, UnknownName, Unsupported, UsageError
+from pqchain_conform import protocol, registry, runner, tables
+from pqchain_conform.generators import generate
+from pqchain_conform.protocol import Adapter
+from pqchain_conform.registry import VerifierSpec
+
+FAKES = Path(__file__).with_name("fakes.py")
+
+pytestmark = pytest.mark.native
+
+
+def fake(kind: str, *arguments: str, **fields) -> VerifierSpec:
+    command = (sys.executable, str(FAKES), kind, *arguments)
+    return VerifierSpec(name=kind, folder="", command=command, **fields)
+
+
+@pytest.fixture(scope="module")
+def some():
+    """A vector of each family and expectation of ML-DSA-44."""
+    chosen = {(v.family, v.expected): v for v in generate("ML-DSA-44")}
+    return tuple(chosen.values())
+
+
+def ask(kind: str, vector, limit_seconds: float = 30.0):
+    with fake(kind).adapter(limit_seconds=limit_seconds) as adapter:
+        return adapter.ask(vector, repeat=3)
+
+
+@pytest.mark.parametrize("kind", ["accept", "panic", "refuse", "unsupported"])
+def test_verdict_has_times(kind, some):
+    answer = ask(kind, some[0])
+    assert answer.verdict == kind
+    assert answer.nanoseconds == (1000, 1000, 1000)
+
+
+def test_dead_process_is_a_crash_and_is_restarted(some):
+    with fake("crash").adapter() as adapter:
+        assert adapter.ask(some[0]).verdict == "accept"
+        answer = adapter.ask(some[0])
+        assert answer.verdict == "crash"
+        assert answer.reason == "exit code 3: segmentation fault, more or less"
+        assert adapter.ask(some[0]).verdict == "accept"
+
+
+@pytest.mark.parametrize("kind", ["hang", "deaf", "drips"])
+def test_hanging_process_is_a_timeout(kind, some):
+    # More than the capacity of a pipe: a verifier that does not read must not block the client.
+    answer = ask(kind, replace(some[0], message=bytes(100_000)), limit_seconds=0.5)
+    assert (answer.verdict, answer.reason) == ("timeout", "no answer in 0.5 s")
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("garbage", "'yes'"),
+        ("other-id", "id 2; expected 1"),
+        ("true-id", "id True; expected 1"),
+        ("perhaps", "expected one of accept, reject, refuse"),
+        ("floods", "000000"),
+    ],
+)
+def test_invalid_answer_is_malformed_with_the_reason(kind, reason, some):
+    answer = ask(kind, some[0])
+    assert answer.verdict == "malformed"
+    assert reason in answer.reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "reason"),
+    [
+        ("numbers", ["[1e400]"], "1e400; expected a number of at most"),
+        ("numbers", ["[NaN]"], "NaN; expected a number of at most"),
+        ("numbers", ["[-1]"], "expected numbers from 0"),
+        ("numbers", ['["12"]'], "durations must be numbers"),
+        ("numbers", ["[true]"], "durations must be numbers"),
+        ("numbers", [f"[1{'0' * 400}]"], "expected a number of at most"),
+        ("nested", [], "RecursionError"),
+    ],
+)
+def test_unrepresentable_answer_is_malformed(kind, arguments, reason, some):
+    with fake(kind, *arguments).adapter(limit_seconds=30.0) as adapter:
+        answer = adapter.ask(some[0])
+    assert answer.verdict == "malformed"
+    assert reason in answer.reason
+    assert len(answer.reason) < 400
+
+
+@pytest.mark.parametrize("then", ["answers", "hang"])
+def test_child_processes_of_a_verifier_are_ended(then, some, tmp_path):
+    marker = tmp_path / "late"
+    with fake("grandchild", str(marker), then).adapter(limit_seconds=0.7) as adapter:
+        assert adapter.ask(some[0]).verdict == ("timeout" if then == "hang" else "accept")
+    time.sleep(2.0)
+    assert not marker.exists(), "a process that the verifier started went on"
+
+
+def test_stderr_of_a_verifier_is_kept_to_its_last_kilobytes(some):
+    with fake("talkative").adapter(limit_seconds=30.0) as adapter:
+        child = adapter._start()
+        adapter._child = child
+        answer = adapter.ask(some[0])
+    assert answer.reason.startswith("exit code 3: xxxx")
+    assert 10_000 < len(child.stderr_tail) <= 16 << 10
+
+
+def test_verifier_that_closes_its_stdout_ends_the_run_at_its_first_answer(some, monkeypatch):
+    monkeypatch.setattr(protocol, "_REAP_SECONDS", 0.1)
+    starts = []
+    start = Adapter._start
+    monkeypatch.setattr(Adapter, "_start", lambda self: starts.append(self) or start(self))
+    with pytest.raises(UsageError, match="a closed stdin or stdout"):
+        runner.run([fake("closes")], some, stop_at_malformed=True)
+    assert len(starts) == 1
+
+
+def test_malformed_answers_end_the_run_after_ten(some, monkeypatch):
+    starts = []
+    start = Adapter._start
+    monkeypatch.setattr(Adapter, "_start", lambda self: starts.append(self) or start(self))
+    many = (some * 3)[:40]
+    _, summary = runner.run([fake("garbage")], many)
+    assert len(starts) == runner.MAX_CRASHES
+    assert summary["crashes"].sum() == len(many)
+
+
+def test_missing_program_is_rejected(some):
+    with (
+        Adapter(["./no-such-program"]) as adapter,
+        pytest.raises(UsageError, match="no-such-program cannot be started"),
+    ):
+        adapter.ask(some[0])
+
+
+def test_model_passes_and_accept_all_fails(some):
+    verdicts, summary = runner.run([fake("right"), fake("accept")], some)
+    by_name = summary.groupby("implementation").sum(numeric_only=True)
+    assert by_name.loc["right", "right"] == len(some) == by_name.loc["right", "vectors"]
+    invalid = sum(v.expected == "invalid" for v in some)
+    assert by_name.loc["accept", "wrong"] == invalid
+    assert set(verdicts["outcome"]) == {"right", "wrong"}
+    assert set(summary[summary["implementation"] == "right"]["status"]) == {"ok"}
+    assert len(tables.wrong_verdicts(verdicts).rows) == invalid
+
+
+def test_undecided_vectors_are_not_judged():
+    open_cases = [v for v in generate("Falcon-512") if v.expected == "acceptable"]
+    _, summary = runner.run([fake("accept")], open_cases)
+    sums = summary.sum(numeric_only=True)
+    assert (sums["right"], sums["wrong"], sums["accepted"]) == (0, 0, len(open_cases))
+
+
+def test_broken_verifiers_are_abandoned(some):
+    many = (some * 3)[:30]
+    verdicts, summary = runner.run([fake("hang")], many, limit_seconds=0.3)
+    assert set(verdicts["outcome"]) == {"timeout"}
+    assert summary["timeouts"].sum() == len(many)
+    _, summary = runner.run([fake("crash-always")], many)
+    assert summary["crashes"].sum() == len(many)
+    assert "no more requests after 10 crashes" in "".join(summary["reason"])
+
+
+def test_error_is_a_rejection_and_panic_is_a_crash():
+    assert runner.outcome("invalid", "refuse") == "right"
+    assert runner.outcome("valid", "refuse") == "wrong"
+    assert runner.outcome("invalid", "panic") == "crash"
+    assert runner.outcome("acceptable", "reject") == "rejected"
+    assert runner.outcome("valid", "unsupported") == "unsupported"
+
+
+def test_verifier_that_supports_no_vector_has_a_row_that_says_so(some):
+    verdicts, summary = runner.run([fake("unsupported")], some)
+    assert set(verdicts["outcome"]) == {"unsupported"}
+    assert summary["status"].tolist() == ["unsupported"]
+    assert summary["unsupported"].tolist() == summary["vectors"].tolist() == [len(some)]
+    assert 'answers "unsupported"' in summary["reason"][0]
+    assert tables.findings(summary, known={})[-1].endswith("in the table: unsupported.")
+
+
+def test_unsupported_algorithm_beside_a_supported_one_has_no_row(some):
+    dilithium = replace(some[0], algorithm="Dilithium2")
+    _, summary = runner.run(registry.select(["cryptography (OpenSSL)"]), [*some, dilithium])
+    assert set(summary["algorithm"]) == {"ML-DSA-44"}
+
+
+@pytest.mark.parametrize(
+    ("names", "message"), [([], "required: NAME"), (["liboqs-9/ref"], "liboqs-9/ref")]
+)
+def test_our_adapter_without_a_known_name_is_a_usage_error(names, message):
+    process = subprocess.run(
+        [sys.executable, "-m", "pqchain_conform.serve", *names],
+        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert process.returncode == 2
+    assert process.stdout == ""
+    assert message in process.stderr
+    assert "Traceback" not in process.stderr
+
+
+@pytest.mark.parametrize("name", ["pqchain liboqs-0.13/ref"])
+def test_pqchain_builds_conform(name, some):
+    falcon = generate("Falcon-padded-512")[::5]
+    _, summary = runner.run(registry.select([name]), [*some, *falcon])
+    assert set(summary["status"]) == {"ok"}
+    assert summary["right"].sum() + summary[["accepted", "rejected"]].sum().sum() == (
+        len(some) + len(falcon)
+    )
+
+
+def test_unavailable_verifier_is_a_row_with_the_reason(some, monkeypatch):
+    monkeypatch.setattr(registry, "tools_missing", lambda folder: ["cargo"])
+    _, summary = runner.run(registry.select(["fips204"]), some)
+    assert summary["status"].tolist() == ["unsupported"]
+    assert "no cargo on the path" in summary["reason"][0]
+    assert tables.overview(summary).rows
+
+
+def test_results_are_saved_as_tables_and_as_one_page(some, tmp_path):
+    verdicts, summary = runner.run([fake("accept")], some)
+    files = tables.save(tmp_path / "out", summary, verdicts, None, known={"accept": "issue 113"})
+    assert files == ["summary.csv", "verdicts.csv", "conformance.md", "index.html"]
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "publicly known: issue 113" in page
+    wrong = int(summary["wrong"].sum())
+    assert tables.findings(summary, known={}) == [
+        "0 of 1 verifiers are correct on every vector that they support and that the specification "
+        "decides.",
+        f"accept fails on {wrong} of {len(some)}: "
+        f"{', '.join(dict.fromkeys(v.family for v in some if v.expected == 'invalid'))}.",
+    ]
+    assert "accept" in (tmp_path / "out" / "conformance.md").read_text()
+
+
+def test_name_of_a_verifier_is_a_text(some, tmp_path, capsys):
+    for name in ("\x1b[2J", "=1+1", "$\\frac$"):
+        with pytest.raises(UsageError, match="the name of a verifier must be at most 300 print"):
+            registry.from_command(["verifier"], name)
+    verifier = replace(fake("accept"), name="\x1b[2J<script>[x](javascript:y)")
+    with pytest.raises(DataError, match="column 'implementation' must have"):
+        runner.run([verifier], some[:2], progress=True)
+    assert "\x1b[2J" not in (shown := capsys.readouterr().err) and "\\u001b[2J" in shown
+    verifier = replace(verifier, name="<script>[x](javascript:y)")
+    verdicts, summary = runner.run([verifier], some[:2])
+    tables.save(tmp_path / "out", summary, verdicts, None, known={})
+    written = (tmp_path / "out" / "conformance.md").read_text()
+    assert r"\<script>[x\](javascript:y)" in written
+    assert not re.search(r"(?<!\\)(<script|\]\()", written)
+
+
+def test_versions_equal_the_lock_files():
+    for verifier in registry.verifiers().values():
+        if verifier.package:
+            lock = registry.lock_file(verifier.folder).read_text(encoding="utf-8")
+            at = [i for i in range(len(lock)) if lock.startswith(verifier.package, i)]
+            assert any(verifier.version in lock[i : i + 200] for i in at), verifier.name
+
+
+def test_lock_files_contain_no_host_names():
+    for folder in registry.folders():
+        text = registry.lock_file(folder).read_text(encoding="utf-8")
+        assert "resolved" not in text
+
+
+def test_builds_are_cached_and_failures_keep_their_reason(tmp_path, monkeypatch):
+    sources = tmp_path / "sources"
+    (sources / "go").mkdir(parents=True)
+    script = sources / "go" / "build.sh"
+    script.write_text("echo once >> ../count\n")
+    monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(registry, "SOURCES", sources)
+    monkeypatch.setattr(registry, "tools_missing", lambda folder: [])
+    registry.build_folder.cache_clear()
+    assert registry.build(["go"]) == {"go": ("built", "")}
+    assert registry.build(["go"]) == {"go": ("cached", "")}
+    assert (registry.build_folder("go").parent / "count").read_text() == "once\n"
+    script.write_text("echo no such library >&2; exit 1\n")
+    registry.build_folder.cache_clear()
+    assert registry.build(["go"]) == {"go": ("failed", "no such library")}
+    marker = tmp_path / "late"
+    script.write_text(f"(sleep 2; touch {marker}) & sleep 60\n")
+    registry.build_folder.cache_clear()
+    result = registry.build(["go"], limit_seconds=0.3)
+    assert result == {"go": ("failed", "not finished in 0.3 s; run it again")}
+    time.sleep(2.5)
+    assert not marker.exists(), "what the script started went on"
+    registry.build_folder.cache_clear()
+
+
+def test_folders_are_built_in_parallel(tmp_path, monkeypatch):
+    for folder, marker, other in (("go", "one", "two"), ("java", "two", "one")):
+        (tmp_path / "sources" / folder).mkdir(parents=True)
+        waits = f"touch ../{marker}; until test -e ../{other}; do sleep 0.05; done\n"
+        (tmp_path / "sources" / folder / "build.sh").write_text(waits)
+    monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(registry, "SOURCES", tmp_path / "sources")
+    missing = {"rust": ["cargo"]}
+    monkeypatch.setattr(registry, "tools_missing", lambda folder: missing.get(folder, []))
+    registry.build_folder.cache_clear()
+    assert registry.build(["rust", "go", "java"], limit_seconds=30) == {
+        "rust": ("unsupported", "no cargo on the path"), "go": ("built", ""), "java": ("built", ""),
+    }  # fmt: skip
+    registry.build_folder.cache_clear()
+
+
+def test_version_is_read_from_the_build(tmp_path, monkeypatch):
+    monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path))
+    for cached in (registry.build_folder, registry.verifiers):
+        cached.cache_clear()
+    assert registry.verifiers()["Go's own library"].version == ""
+    registry.build_folder("go").mkdir(parents=True)
+    (registry.build_folder("go") / "conform-go-standard.version").write_text("1.26.8\n")
+    registry.verifiers.cache_clear()
+    assert registry.verifiers()["Go's own library"].version == "1.26.8"
+    for cached in (registry.build_folder, registry.verifiers):
+        cached.cache_clear()
+
+
+def test_in_process_verifier_needs_its_library(monkeypatch):
+    monkeypatch.setattr(registry, "obstacle", lambda name: f"{name} is not installed")
+    native = registry.verifiers()["pqchain liboqs-0.13/ref"]
+    assert native.unavailable_reason() == "liboqs-0.13/ref is not installed"
+    with pytest.raises(Unsupported, match="is unavailable here: liboqs-0"):
+        native.adapter()
+    monkeypatch.setattr(registry.openssl, "verifier", lambda name: None)
+    other = registry.verifiers()["cryptography (OpenSSL)"]
+    assert other.unavailable_reason() == "this OpenSSL has no ML-DSA"
+
+
+def test_unknown_verifier_names_are_rejected():
+    with pytest.raises(UnknownName, match="did you mean 'circl'"):
+        registry.select(["circle"])
+    assert registry.from_command(["./my/verifier", "--fast"]).name == "verifier"

@@ -1,0 +1,171 @@
+"""The model of SLH-DSA compared with NIST's vectors and the definitions; all builds likewise."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+
+import pytest
+
+from packages.conform.tests.test_generators import COUNTS
+from pqchain import algorithms
+from pqchain.crypto import open_signer, slhdsa
+from pqchain.errors import Unsupported
+from pqchain_conform import oracles, registry
+from pqchain_conform.generators import generate
+from pqchain_conform.models import slh_dsa as model
+from pqchain_conform.models.slh_dsa_verifier import SLHDSAVerifier
+from pqchain_conform.vector import ALGORITHMS, scheme
+from tests.crypto.acvp import acvp
+from tests.crypto.builds import need
+
+NAMES = tuple(name for name in ALGORITHMS if scheme(name) == "slh-dsa")
+QUICK = ("SLH-DSA-SHA2-128s", "SLH-DSA-SHAKE-128f")
+LONG = pytest.mark.long
+
+
+def sets(*quick: str):
+    """Return all parameter sets; those that are not quick are marked as long.
+
+    The long tests of a set run in one process, which generates its vectors once.
+    """
+    return [
+        pytest.param(name, marks=[] if name in quick else [LONG, pytest.mark.xdist_group(name)])
+        for name in NAMES
+    ]
+
+
+PRE_HASHES = model.PRE_HASHES | {
+    name: model.PreHash(number, lambda message, new=new: hashlib.new(new, message).digest())
+    for name, number, new in (
+        ("SHA2-384", 2, "sha384"), ("SHA2-224", 4, "sha224"), ("SHA2-512/224", 5, "sha512_224"),
+        ("SHA2-512/256", 6, "sha512_256"), ("SHA3-224", 7, "sha3_224"), ("SHA3-256", 8, "sha3_256"),
+        ("SHA3-384", 9, "sha3_384"), ("SHA3-512", 10, "sha3_512"),
+    )
+}  # fmt: skip
+"""All hash functions of NIST's vectors; the model has those of the identifiers of HashSLH-DSA."""
+
+
+class Internal(SLHDSAVerifier):
+    """Verifier of the internal interface, which has no prefix."""
+
+    def prefix(self, context: bytes) -> bytes:
+        return b""
+
+
+@pytest.mark.acvp
+def test_model_gives_the_verdicts_of_nist():
+    counts: Counter[tuple[str, bool]] = Counter()
+    folder = "sign/slhdsa/testdata/verify_"
+    for test in acvp(f"{folder}prompt.json.gz", f"{folder}results.json.gz"):
+        interface = test.get("preHash") or "internal"
+        verifier = (Internal if interface == "internal" else SLHDSAVerifier)(test["parameterSet"])
+        if interface == "preHash":
+            verifier.pre_hash = PRE_HASHES[test["hashAlg"]]
+        names = ("message", "signature", "pk", "context")
+        case = [bytes.fromhex(test.get(name, "")) for name in names]
+        assert verifier.verify(*case) == test["testPassed"], test["tcId"]
+        counts[interface, test["testPassed"]] += 1
+    assert counts == {
+        ("pure", True): 24, ("pure", False): 144, ("internal", True): 24, ("internal", False): 144,
+        ("preHash", True): 24, ("preHash", False): 144,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sets("SLH-DSA-SHAKE-128f"))
+def test_model_gives_the_expected_verdicts(name):
+    verifier = SLHDSAVerifier(name)
+    vectors = generate(name)
+    wrong = [v.probe for v in vectors if verifier.verify(*v.case) != (v.expected == "valid")]
+    assert wrong == []
+    assert {v.expected for v in vectors} == {"valid", "invalid"}
+    assert len(vectors) == COUNTS[name]
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("name", sets("SLH-DSA-SHA2-128s", "SLH-DSA-SHAKE-128f"))
+@pytest.mark.parametrize("build", ["sha-ni", "avx2", "ref"])
+def test_builds_are_exact_at_every_boundary(name, build):
+    implementation, parameter_set = f"slhdsa/{build}", name.removeprefix("Hash")
+    if implementation not in algorithms.get(parameter_set).implementations:
+        pytest.skip("SHA-NI is for SHA2")
+    need(implementation, parameter_set)
+    verify = oracles.verify_function(name, implementation)
+    p = model.parameter_set(name)
+    wrong = [
+        vector.probe
+        for vector in generate(name)
+        # Other lengths raise an error; the runner counts it as a rejection.
+        if len(vector.public_key) == p.public_key_bytes and len(vector.context) <= 255
+        if verify(*vector.case) != (vector.expected == "valid")
+    ]
+    assert wrong == []
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("Hash")])
+def test_prehashed_messages_are_those_of_the_signer(name):
+    formatted = slhdsa.prehashed_message(b"message", model.pre_hash_name(name), b"context")
+    assert SLHDSAVerifier(name).formatted(b"message", b"context") == formatted
+
+
+@pytest.mark.native
+@pytest.mark.long
+@pytest.mark.parametrize("crate", ["slh-dsa (RustCrypto)", "fips205"])
+@pytest.mark.parametrize("name", model.PARAMETER_SETS)
+def test_signatures_equal_those_of_the_crates(name, crate):
+    """Deterministic signatures, byte for byte, with the fastest build of this machine."""
+    (verifier,) = registry.select([crate])
+    signer = open_signer(name)
+    assert isinstance(signer, slhdsa.SlhDsaSigner)
+    public_key, secret_key = signer.generate_keypair()
+    seed = public_key[: len(public_key) // 2]
+    try:
+        # A crate without vector instructions signs for seconds, on a busy machine for a minute.
+        adapter = verifier.adapter(limit_seconds=250)
+    except Unsupported as error:
+        pytest.skip(str(error))
+    with adapter, signer.library.randomness(lambda _: seed):
+        for message, context in ((b"", b""), (b"message" * 20, b"context")):
+            answer = adapter.sign(name, message, secret_key, context=context)
+            assert answer.verdict == "accept", answer.reason
+            assert answer.signature == signer.sign(message, secret_key, context)
+
+
+def test_lengths_equal_the_registry():
+    for name, p in model.PARAMETER_SETS.items():
+        row = algorithms.get(name)
+        assert p.public_key_bytes == row.public_key_bytes
+        assert p.signature_bytes == row.signature_max_bytes
+
+
+def test_digits_are_those_of_the_standard():
+    assert model.digits(bytes([0x12, 0x34, 0xAB]), 4, 6) == [1, 2, 3, 4, 10, 11]
+    assert model.digits(bytes([0b10110011, 0b01000000]), 3, 4) == [5, 4, 6, 4]
+    p = model.PARAMETER_SETS["SLH-DSA-SHA2-128s"]
+    # 32 digits of 15 have the checksum 0, 32 digits of 0 the checksum 480 = 0x1e0.
+    assert model.chain_digits(p, b"\xff" * 16) == [15] * 32 + [0, 0, 0]
+    assert model.chain_digits(p, bytes(16)) == [0] * 32 + [1, 14, 0]
+
+
+def test_addresses_have_the_fields_of_the_standard():
+    address = model.Address(1, 0x0203, 4, (5, 6, 7))
+    words = [1, 0, 0, 0x0203, 4, 5, 6, 7]
+    assert address.encoded() == b"".join(word.to_bytes(4, "big") for word in words)
+    compressed = bytes([1]) + (0x0203).to_bytes(8, "big") + bytes([4])
+    assert address.compressed() == compressed + address.encoded()[20:]
+
+
+def test_indices_reach_both_ends():
+    p, verifier = model.PARAMETER_SETS["SLH-DSA-SHA2-128s"], SLHDSAVerifier("SLH-DSA-SHA2-128s")
+    leaves, fors = set(), set()
+    for vector in generate(p.name):
+        if vector.family == "index" and vector.expected == "valid":
+            digest = model.message_digest(
+                p, vector.signature[: p.n], vector.public_key, b"\0\0" + vector.message
+            )
+            indices, _, leaf = verifier.split(digest)
+            leaves.add(leaf)
+            fors |= set(indices)
+    assert {0, 511} <= leaves
+    assert {0, 4095} <= fors

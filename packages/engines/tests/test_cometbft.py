@@ -1,0 +1,121 @@
+"""The terms of CometBFT: lengths of messages, copies, hops, polls, processor prices."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from pqchain_engines import cometbft, frames, prices
+from pqchain_engines.registry import get
+from pqchain_engines.setup import Setup
+
+
+def run(algorithm="Ed25519", **changes):
+    """Return a row of RUNS of CometBFT as far as the model reads it."""
+    options = {"nodes": 4, "poll_seconds": 0.01, "flush_seconds": 0.001, "block_bytes": 16}
+    setup = Setup(algorithm=algorithm, sign_seconds=1e-5, verify_seconds=3e-5, **options | changes)
+    return frames.setup_columns(1, get("cometbft"), setup) | {"interval_seconds": 1.2}
+
+
+def test_lengths_are_those_of_the_engine():
+    # CometBFT v0.40.0, 4 validators, one transaction of 16 bytes.
+    assert cometbft.messages(run())["commit_bytes"] == 500
+    assert cometbft.messages(run())["size_bytes"] == 890
+    assert cometbft.messages(run(commit_timeout_seconds=0.0))["commit_bytes"] == 411
+    assert cometbft.messages(run("ML-DSA-65", nodes=7))["commit_bytes"] == 23547
+    assert cometbft.messages(run("ML-DSA-65", nodes=7))["sent_bytes"] == pytest.approx(
+        2725704, rel=1e-3
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "votes", "others"),
+    [
+        ({}, 72, 177),
+        ({"nodes": 7}, 504, 876),
+        # Without a pause the precommits beyond the quorum come too late.
+        ({"commit_timeout_seconds": 0.0}, 64, 165),
+        ({"nodes": 7, "commit_timeout_seconds": 0.0}, 434, 792),
+    ],
+)
+def test_messages_are_flooded(changes, votes, others):
+    messages = cometbft.messages(run(**changes))
+    assert (messages["votes"], messages["others"]) == (votes, others)
+
+
+def test_large_blocks_have_parts():
+    messages = cometbft.messages(run(block_bytes=200_000))
+    assert messages["blocks"] == 9 * 4
+    assert messages["sent_block_bytes"] == pytest.approx(9 * 201_300, rel=1e-3)
+
+
+def test_a_pause_after_the_commit_hides_a_hop():
+    assert cometbft.hops(run()) == 3
+    assert cometbft.hops(run(commit_timeout_seconds=0.0)) == 4
+    quick, slow = (cometbft.latency_seconds(run(commit_timeout_seconds=t)) for t in (1.0, 0.0))
+    assert slow - quick == pytest.approx(0.051)
+
+
+def test_links_of_a_namespace_share_a_rate():
+    rate = {"algorithm": "ML-DSA-65", "nodes": 7, "rate_bits_per_second": 1e7}
+    own, shared = (cometbft.latency_seconds(run(mode=m, **rate)) for m in ("loopback", "netns"))
+    assert shared > own + 0.01
+
+
+def test_a_hop_waits_for_more_than_half_a_poll():
+    waits = [cometbft.poll_wait(nodes, nodes - (nodes - 1) // 3) for nodes in (4, 7, 16)]
+    assert 0.5 < waits[0] < waits[1] < waits[2] < 1.0
+    longer = cometbft.latency_seconds(run(poll_seconds=0.02)) - cometbft.latency_seconds(run())
+    assert longer == pytest.approx(3 * 0.01 * waits[0], rel=1e-6)
+
+
+def test_processor_prices_come_from_runs_that_are_not_compared():
+    price = (11e-9, 40e-6, 14e-6, 1.6e-3)
+    rows = []
+    for nodes, block_bytes, poll in (
+        (4, 16, 0.05), (4, 500_000, 0.05), (4, 16, 0.01), (7, 16, 0.01), (10, 16, 0.05),
+    ):  # fmt: skip
+        row = run(mode="loopback", nodes=nodes, block_bytes=block_bytes, poll_seconds=poll)
+        rows.append(
+            row
+            | {
+                "status": "ok",
+                "reason": "",
+                "digest": "",
+                "cpu_seconds": cometbft.cpu_seconds(row, price),
+            }
+        )
+    names = frames.RUNS.columns
+    empty = {name: math.nan if kind == "float64" else None for name, kind in names.items()}
+    frame = frames.RUNS.frame(empty | row for row in rows)
+    assert cometbft.processor_prices(frame) == pytest.approx(price, rel=1e-6)
+    other = run("ML-DSA-65", mode="loopback")
+    assert math.isnan(cometbft.cpu_seconds(other, cometbft.processor_prices(frame.head(2))))
+    stored = prices.stored()
+    assert (stored[stored["engine"] == "cometbft"]["verify_seconds"].dropna() > 0).all()
+
+
+def test_keys_are_decoded_at_every_height():
+    # With everything else free, each of 4 validators decodes the keys of all, and the proposer's.
+    price = dict.fromkeys(prices.PRICES.columns, 0.0) | {"idle_decode_seconds": 1e-4}
+    row = price | {"engine": "cometbft", "algorithm": "ML-DSA-65"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prices, "stored", lambda: pd.DataFrame([row]))
+        assert cometbft.signature_seconds(run("ML-DSA-65", mode="loopback")) == pytest.approx(2e-3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "quantity", "cause"),
+    [
+        ({"latency_seconds": 0.01}, "sent_messages", "announcements"),
+        ({"commit_timeout_seconds": 0.05}, "sent_messages", "too short"),
+        ({"rate_bits_per_second": 1e6}, "ratio", "share the rate"),
+        ({"mode": "loopback"}, "cpu_seconds", "speed"),
+        ({"mode": "netns"}, "latency_seconds", "token bucket"),
+        ({}, "ratio", "not known"),
+    ],
+)
+def test_causes_outside_the_goal_are_stated(changes, quantity, cause):
+    assert cause in cometbft.cause(run(**changes), quantity)

@@ -1,0 +1,256 @@
+"""Runs of engines: rows, failures with their reasons, no process left."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqchain import results
+from pqchain.errors import UnknownName, Unsupported, UsageError
+from pqchain_engines import frames, prices, protocol, registry, runner
+from pqchain_engines.protocol import EngineFailure
+from pqchain_engines.setup import Setup
+
+FAKES = Path(__file__).parent / "fakes.py"
+
+
+DONE = '{"id": 1, "done": true}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ([DONE, DONE], "more than one result"),
+        (['{"id": 1, "done": true}\n{"id": 1, "error": "x"}'], "more than one result"),
+        (['{"id": true, "done": true}'], "id True; expected 1"),
+        (['{"id": 1.0, "done": true}'], "id 1.0; expected 1"),
+        (['{"id": 1, "done": NaN}'], "NaN; expected a number"),
+        (['{"id": 1, "done": 1}'], "done has the wrong type: 1"),
+        (['{"id": 1, "done": false}'], "done must be true"),
+        (['{"id": 1, "error": ["x"]}'], "error has the wrong type"),
+        (['{"id": 1, "latency_seconds": "soon"}', DONE], "latency_seconds has the wrong type"),
+        (['{"id": 1, "latency_seconds": [1]}', DONE], "latency_seconds has the wrong type"),
+        (['{"id": 1, "latency_seconds": 1e999}', DONE], "1e999; expected a number"),
+        ([f'{{"id": 1, "height": {"9" * 400}}}', DONE], "expected a number of at most"),
+        (['{"id": 1, "height": -1}', DONE], "height has the wrong type: -1"),
+        (['{"id": 1, "vote_messages": 1.5}', DONE], "vote_messages has the wrong type"),
+        ([DONE], "a record must have seconds"),
+        (['{"id": 1, "seconds": []}', DONE], "seconds has the wrong type"),
+    ],
+)
+def test_an_answer_of_another_type_is_a_failure(lines, reason):
+    command = [sys.executable, str(FAKES), "lines", *lines]
+    with pytest.raises(EngineFailure) as error:
+        protocol.ask(command, {"id": 1}, limit_seconds=30.0, required=["seconds"])
+    assert reason in str(error.value)
+
+
+def test_null_is_a_missing_field():
+    lines = ['{"id": 1, "height": 3, "vote_messages": 2, "latency_seconds": null}', DONE]
+    records, last = protocol.ask(
+        [sys.executable, str(FAKES), "lines", *lines], {"id": 1}, limit_seconds=30.0
+    )
+    assert records == [{"id": 1, "height": 3, "vote_messages": 2}]
+    row = frames.height_row({}, records[0], "")
+    assert (row["status"], row["sent_messages"], row["sent_bytes"]) == ("not final", 2, 0)
+    assert last["done"] is True
+
+
+def test_each_height_is_a_row_and_each_run_a_row_of_medians(fake_engine, tmp_path):
+    fake_engine("right")
+    setups = [Setup(algorithm="Ed25519", nodes=4, heights=5, warmup=2, block_bytes=1000)] * 2
+    heights = runner.run("simplex", setups)
+    assert heights["height"].tolist() == [3, 4, 5, 6, 7] * 2
+    assert heights["run"].tolist() == [1] * 5 + [2] * 5
+    first = heights.iloc[0]
+    assert (first["quorum"], first["kind"], first["digest"]) == (3, "replayed", "bafdb4e5")
+    assert (first["votes"], first["vote_bytes"], first["blocks"]) == (24, 2400, 3)
+    assert (first["sent_messages"], first["sent_bytes"]) == (27, 5400)
+    runs = frames.summarize(heights)
+    assert runs["latency_seconds"].tolist() == pytest.approx([0.155, 0.155])
+    assert runs["sent_bytes"].tolist() == [5400, 5400]
+    assert math.isnan(runs["commit_bytes"].iloc[0])
+    results.save(heights, tmp_path / "heights.csv")
+    assert results.load(tmp_path / "heights.csv").equals(heights)
+
+
+def test_heights_without_a_quorum_fail_the_run_with_a_reason(fake_engine):
+    fake_engine("stalls")
+    heights = runner.run("simplex", [Setup(algorithm="Ed25519", heights=3)])
+    assert set(heights["status"]) == {"not final"}
+    (row,) = frames.summarize(heights).to_dict("records")
+    assert (row["status"], row["final_heights"], row["rounds"]) == ("failed", 0, 3)
+    assert row["reason"] == "no quorum finalized this height"
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("crash", "exit code 101: thread 'main' panicked"),
+        ("garbage", "not an answer to this scenario: b'yes'"),
+        ("list", "not a JSON object"),
+        ("refuses", "nodes must be 1 to 256; got 0"),
+        ("other", "(id 2; expected 1)"),
+        ("closes", "a closed stdin or stdout"),
+        ("deaf", "no result in 0.5 s"),
+    ],
+)
+def test_a_failing_engine_is_a_row_with_the_reason(fake_engine, kind, reason, monkeypatch):
+    fake_engine(kind)
+    monkeypatch.setattr(protocol, "_GRACE_SECONDS", 1.0)
+    limit = 0.5 if kind == "deaf" else 30.0
+    frame = runner.run("simplex", [Setup(algorithm="Ed25519")], limit_seconds=limit)
+    (row,) = frame.to_dict("records")
+    assert row["status"] == "failed"
+    assert reason in row["reason"]
+    assert frames.summarize(frame)["status"].tolist() == ["failed"]
+
+
+def test_no_process_is_left_after_a_timeout(tmp_path):
+    marker = tmp_path / "late"
+    command = [sys.executable, str(FAKES), "child", str(marker)]
+    with pytest.raises(EngineFailure, match="no result"):
+        protocol.ask(command, {"id": 1}, limit_seconds=1.0)
+    time.sleep(2)
+    assert not marker.exists()
+
+
+def test_a_program_that_cannot_start_is_wrong_use():
+    with pytest.raises(UsageError, match="pqchain engine build"):
+        protocol.ask(["/no/such/program"], {"id": 1}, limit_seconds=1.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"nodes": 0}, "nodes"),
+        ({"mode": "moon"}, "moon"),
+        ({"latency_seconds": -1.0}, "latency_seconds"),
+        ({"block_bytes": 1}, "block_bytes"),
+        ({"nodes": 4, "killed_node": 4}, "killed_node must be below nodes"),
+        ({"nodes": 4, "slow_node": 9}, "slow_node must be below nodes"),
+    ],
+)
+def test_an_invalid_setup_is_rejected(changes, message):
+    with pytest.raises(UsageError, match=message):
+        Setup(algorithm="Ed25519", **changes)
+
+
+def test_what_an_engine_does_not_support_is_rejected(fake_engine):
+    fake_engine("right")
+    for setup, message in (
+        (Setup(algorithm="Hawk-512"), "Hawk-512"),
+        (Setup(algorithm="Ed25519", mode="netns"), "mode of simplex"),
+        (Setup(algorithm="Ed25519", nodes=200), "at most 128"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            runner.run("simplex", [setup])
+    with pytest.raises(UnknownName, match="simplex"):
+        runner.run("simplx", [])
+
+
+def test_namespaces_exist_during_a_run(fake_engine, monkeypatch):
+    fake_engine("right")
+    alive = []
+
+    class Namespaces:
+        def __init__(self, count, link):
+            assert (count, link.bits_per_second, link.delay_seconds) == (2, 1e7, 0.0)
+
+        def __enter__(self):
+            alive.append(True)
+            return self
+
+        def __exit__(self, *_):
+            alive.pop()
+
+        def name(self, index):
+            return f"namespace-{index}"
+
+        def host(self, index):
+            return f"10.99.0.{index + 1}"
+
+    requests = []
+
+    def ask(command, scenario, *, limit_seconds):
+        assert alive
+        requests.append(scenario)
+        raise EngineFailure("crashed")
+
+    monkeypatch.setattr(runner, "Namespaces", Namespaces)
+    monkeypatch.setattr(protocol, "ask", ask)
+    setup = Setup(algorithm="Ed25519", mode="netns", nodes=2, rate_bits_per_second=1e7)
+    assert runner.run("cometbft", [setup])["reason"].tolist() == ["crashed"]
+    assert not alive
+    assert requests[0]["namespaces"][1] == {"name": "namespace-1", "host": "10.99.0.2"}
+
+
+def test_a_machine_without_namespaces_is_a_row_with_the_reason(fake_engine, monkeypatch):
+    fake_engine("right")
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    frame = runner.run("cometbft", [Setup(algorithm="Ed25519", mode="netns")])
+    assert frame["status"].tolist() == ["failed"]
+    assert "network namespaces need root" in frame["reason"].iloc[0]
+
+
+@given(nodes=st.integers(1, 256))
+def test_a_quorum_exceeds_two_thirds(nodes):
+    quorum = Setup(algorithm="Ed25519", nodes=nodes).quorum
+    faulty = (nodes - 1) // 3
+    # Two quorums share more than `faulty` validators, and the others form one.
+    assert 2 * quorum - nodes > faulty
+    assert nodes - faulty >= quorum
+
+
+def test_the_scenario_has_si_units_and_bytes():
+    setup = Setup(algorithm="ML-DSA-65", rate_bits_per_second=8e6, mode="loopback")
+    scenario = setup.scenario(7, "/library.so")
+    assert scenario["rate_bytes_per_second"] == 1e6
+    assert (scenario["id"], scenario["library"], scenario["scheme"]) == (
+        7,
+        "/library.so",
+        "ML-DSA-65",
+    )
+    assert scenario["leader_timeout_seconds"] == 2.0
+    assert Setup(algorithm="Ed25519").scenario(1, "")["leader_timeout_seconds"] == 600.0
+    json.dumps(scenario, allow_nan=False)
+    assert "poll_seconds" not in scenario
+    assert setup.scenario(7, "", ("poll_seconds",))["poll_seconds"] == 0.1
+
+
+def test_prices_are_measured_and_used_in_virtual_time(fake_engine):
+    fake_engine("right")
+    frame = prices.measure("simplex", samples=5, runs=2)
+    row = frame[frame["algorithm"] == "Ed25519"].iloc[0]
+    assert (row["sign_seconds"], row["verify_seconds"], row["status"]) == (1e-4, 2e-5, "ok")
+    assert (row["sign_low_seconds"], row["sign_high_seconds"], row["runs"]) == (1e-4, 1e-4, 2)
+    with pytest.raises(UsageError, match="runs"):
+        prices.measure("simplex", runs=1)
+    fake_engine("crash")
+    assert set(prices.measure("simplex", runs=2)["status"]) == {"unsupported"}
+    setup = prices.with_prices("simplex", Setup(algorithm="Ed25519"))
+    assert 1e-6 < setup.verify_seconds < 1e-2
+    for unchanged in (
+        Setup(algorithm="Ed25519", mode="loopback"),
+        Setup(algorithm="Ed25519", sign_seconds=1.0),
+    ):
+        assert prices.with_prices("simplex", unchanged) is unchanged
+    with pytest.raises(Unsupported, match="pqchain engine prices"):
+        prices.with_prices("no-such-engine", Setup(algorithm="Ed25519"))
+
+
+def test_stored_prices_cover_every_scheme_of_every_engine():
+    frame = prices.stored()
+    # CometBFT has BLS12-381 only in a build with a tag.
+    assert set(frame[frame["status"] != "ok"]["algorithm"]) <= {"BLS12-381"}
+    assert (frame[frame["status"] != "ok"]["engine"] == "cometbft").all()
+    pairs = set(zip(frame["engine"], frame["algorithm"], strict=True))
+    for engine in filter(lambda engine: engine.modes, registry.engines().values()):
+        assert {(engine.name, algorithm) for algorithm in engine.algorithms} <= pairs
