@@ -46,7 +46,7 @@ def test_wrong_use_is_rejected(tmp_path, refused):
 
 
 def run_fake(kind: str, *more: str) -> list[str]:
-    fakes = Path(__file__).parents[1] / "conform" / "fakes.py"
+    fakes = Path(__file__).with_name("fakes.py")
     return ["conform", "run", *more, "--", sys.executable, str(fakes), kind]
 
 

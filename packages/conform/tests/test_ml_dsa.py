@@ -15,7 +15,7 @@ from pqchain_conform.models.ml_dsa_verifier import MLDSAVerifier
 
 STANDARD = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 WYCHEPROOF = (
-    Path(__file__).resolve().parents[3]
+    Path(__file__).resolve().parents[4]
     / "shared"
     / "kats"
     / "wycheproof"
