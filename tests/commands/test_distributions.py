@@ -11,8 +11,8 @@ from pqchain.commands.main import main
 def test_installed_commands_are_listed(capsys):
     assert set(distributions.commands()) == set(distributions.COMMANDS)
     assert main(["--help"]) == 0
-    text = capsys.readouterr().out
-    assert all(f"\n    {name}\n" in text for name in distributions.COMMANDS)
+    words = capsys.readouterr().out.split()
+    assert set(distributions.COMMANDS) <= set(words)
 
 
 @pytest.mark.parametrize(("command", "extra"), distributions.COMMANDS.items())
@@ -20,4 +20,4 @@ def test_missing_command_names_its_distribution(command, extra, monkeypatch, ref
     monkeypatch.setattr(distributions, "entry_points", lambda group: ())
     refused([command, "list"], f'pip install "pqchain[{extra}]"')
     assert main(["--help"]) == 0
-    assert f"\n    {command}\n" not in capsys.readouterr().out
+    assert command not in capsys.readouterr().out.split()

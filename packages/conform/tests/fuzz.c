@@ -10,7 +10,7 @@
  * VECTORS has, for each vector, its message, context, signature and public key, each after its
  * length in four bytes, lowest first. Exit code 1, with the case, if two libraries differ.
  */
-#include "../../pqchain/native/pq_native.h"
+#include "../../../pqchain/native/pq_native.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
