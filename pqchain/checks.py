@@ -383,9 +383,9 @@ def file_path(field: str, value: object) -> Path:
     return path
 
 
-_CHECKS: dict[type, Callable[..., None]] = dict(
-    zip(_KINDS.values(), (boolean, integer, number, _int_tuple), strict=True)
-)
+_FUNCTIONS: tuple[Callable[..., None], ...] = (boolean, integer, number, _int_tuple)
+
+_CHECKS = dict(zip(_KINDS.values(), _FUNCTIONS, strict=True))
 
 
 def one_of(field: str, value: object, expected: Sequence[str]) -> None:
