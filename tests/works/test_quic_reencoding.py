@@ -1,6 +1,8 @@
 """The re-encoding paper compared with replays: tables, claims, and runs in processes."""
 
 import math
+import os
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -112,20 +114,26 @@ def test_unknown_preset_is_rejected():
 
 
 def test_virtual_run_in_its_own_process_gives_the_same_numbers():
-    options = ["--experiment", "exchange", "--block-bytes", "7000", "--seed", "5"]
+    wanted = ReplayScenario(experiment="exchange", block_bytes=7000, seed=5)
     steps: list[int] = []
-    apart = replays._run_processes([("a", options, 2)], lambda: steps.append(1))["a"]
+    apart = replays._run_processes([("a", wanted, {"repeats": 1})], lambda: steps.append(1))["a"]
     assert steps == [1]
-    assert apart["repeat"].tolist() == [2]
-    here = reencode.replay(ReplayScenario(experiment="exchange", block_bytes=7000, seed=5)).frame
+    assert apart["repeat"].tolist() == [5]
+    here = reencode.replay(wanted).frame
     assert apart["transfer_seconds"].tolist() == here["transfer_seconds"].tolist()
     assert apart["scenario_id"].tolist() == here["scenario_id"].tolist()
 
 
-def test_failed_process_is_a_row_with_the_reason():
-    row = replays._run_processes([("a", ["--loss", "2"], 0)], lambda: None)["a"].iloc[0]
+def die(scenario: ReplayScenario) -> None:
+    """End this process, as the kernel does if memory runs out."""
+    os._exit(3)
+
+
+def test_process_that_dies_is_a_row_with_the_reason(monkeypatch):
+    monkeypatch.setattr(replays, "_attempt", die)
+    row = replays._run_processes([("a", ReplayScenario(), {})], lambda: None)["a"].iloc[0]
     assert row["status"] == "failed"
-    assert "loss must be a number from 0 to 1; got 2.0" in row["verdict"]
+    assert "terminated abruptly" in row["verdict"]
 
 
 def text(found: dict[str, pd.DataFrame]) -> str:
@@ -186,18 +194,14 @@ def test_paper_preset_adds_sockets_and_transports(monkeypatch):
 
 def asked_of(orders) -> dict[str, int]:
     """Return the number of repeats by name; check that seeds are unique."""
-    seeds: dict[tuple[str, str], set[int]] = {}
+    seeds: dict[tuple[str, ReplayScenario], set[int]] = {}
     counts: dict[str, int] = {}
-    for name, options, first in orders:
-        given = dict(zip(options[::2], options[1::2], strict=True))
-        kind = (
-            name,
-            str({key: at for key, at in given.items() if key not in ("--seed", "--repeats")}),
-        )
-        mine = range(first, first + int(given["--repeats"]))
-        assert int(given["--seed"]) == first and not seeds.setdefault(kind, set()) & {*mine}
-        seeds[kind] |= {*mine}
-        counts[name] = counts.get(name, 0) + len(mine)
+    for name, wanted, options in orders:
+        used = seeds.setdefault((name, replace(wanted, seed=0)), set())
+        ours = {wanted.seed + at for at in range(options["repeats"])}
+        assert not used & ours
+        used |= ours
+        counts[name] = counts.get(name, 0) + len(ours)
     return counts
 
 
@@ -214,50 +218,45 @@ def apart_of(orders, one: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return found | series
 
 
-def test_both_presets_replay_pairs_of_the_published_size(monkeypatch):
+def test_both_presets_replay_pairs_of_the_published_size():
     for preset in replays.PRESETS.values():
-        orders = [*replays._table1(preset), *replays._series(preset), *replays._impaired(preset)]
+        orders = [*replays._virtual(preset)]
         counts = asked_of(orders)
         assert counts[built.LINK_ONLY] == 10 and max(preset.series)[0] == 10
         assert max(preset.series)[1] >= 3 <= preset.impaired_repeats
-        whole = [options for name, options, _ in orders if name in (built.LINK_ONLY, "series")]
-        assert all("64000000" in options for options in whole)
+        whole = [wanted for name, wanted, _ in orders if name in (built.LINK_ONLY, "series")]
+        assert {wanted.block_bytes for wanted in whole} == {64_000_000}
         # With processor time for datagrams, ten pairs of the length it was calibrated for.
-        calibrated = [*replays._calibrated_pairs(preset)]
-        assert (
-            asked_of(calibrated)
-            == {"calibrated series": 10}
-            == {"calibrated series": replays.PAIRS}
-        )
-        for _, options, _ in calibrated:
-            given = dict(zip(options[::2], options[1::2], strict=True))
-            assert float(given["--datagram-seconds"]) == built.DATAGRAM_SECONDS
-            assert given["--datagram-bytes"] == "1452" and given["--blocks"] == "10"
+        assert counts["calibrated series"] == replays.PAIRS == 10
+        calibrated = {wanted for name, wanted, _ in orders if name == "calibrated series"}
+        for wanted in calibrated:
+            assert wanted.compute.datagram_seconds == built.DATAGRAM_SECONDS
+            assert (wanted.datagram_bytes, wanted.blocks) == (1452, 10)
 
 
 def test_aioquic_replays_without_the_native_library(monkeypatch):
     monkeypatch.setattr(replays.registry, "default", lambda: "aioquic")
-    seen: list[list[str]] = []
+    seen: list[ReplayScenario] = []
 
     def apart(orders, step):
-        seen.extend(options for _, options, _ in orders)
+        seen.extend(wanted for _, wanted, _ in orders)
         return apart_of(orders, frames.replay_runs({}))
 
     monkeypatch.setattr(replays, "_run_processes", apart)
     monkeypatch.setattr(replays, "_attempt", lambda one, **_: frames.replay_runs({}))
     found = replays.reproduce("quick")
-    assert not any("64000000" in options for options in seen)
+    assert max(wanted.block_bytes for wanted in seen) < 64_000_000
     assert "was not built" in text(found)
 
 
 def test_sequential_blocks_add_up():
     ten = frames.replay_runs(*({"repeat": at} for at in range(10)))
-    table = built.table1({"here": replays._as_sequence(ten)}).query("run == 'here'")
+    table = built.table1({"here": replays.as_sequence(ten)}).query("run == 'here'")
     row = table.set_index("phase").loc["transfer"]
     assert (row["blocks"], row["payload_bytes"]) == (10, 20_000_000)
     assert row["seconds"] == pytest.approx(4e-2) and row["share_percent"] == pytest.approx(40)
     ten.loc[3, ["status", "verdict"]] = ["failed", "no room"]
-    table = built.table1({"here": replays._as_sequence(ten)}).query("run == 'here'")
+    table = built.table1({"here": replays.as_sequence(ten)}).query("run == 'here'")
     assert set(table["status"]) == {"failed"} and table["seconds"].isna().all()
 
 

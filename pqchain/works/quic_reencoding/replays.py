@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from typing import Any
 
 import pandas as pd
@@ -16,8 +16,7 @@ from pqchain import machine, results
 from pqchain.errors import PqchainError, UnknownName
 from pqchain.reencode import scenario
 from pqchain.reencode.replays import replay, unavailable_reason, unsupported
-from pqchain.reencode.scenario import ReplayScenario
-from pqchain.results import scratch
+from pqchain.reencode.scenario import Compute, Link, ReplayScenario
 from pqchain.wire.transports import registry
 from pqchain.works.quic_reencoding.frames import (
     CALIBRATED,
@@ -112,8 +111,8 @@ _LIVE_TIMEOUTS: dict[str, Any] = {
 # Names of the live runs of Table 1 by transport.
 _LIVE = {"native": LOOPBACK, "tcp-tls": f"{LOOPBACK}, TCP with TLS", "grpc": f"{LOOPBACK}, gRPC"}
 
-Order = tuple[str, list[str], int]
-"""A virtual replay in a process of its own: name, options, first repeat."""
+Order = tuple[str, ReplayScenario, dict[str, Any]]
+"""A virtual replay in a process of its own: name, scenario of the first repeat, and options."""
 
 
 def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.DataFrame]:
@@ -129,12 +128,9 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
     amount = PRESETS[preset]
     if registry.default() != "native":
         amount = _without_native(amount)
-    # Virtual runs occupy one processor each and run in parallel, the longest first so that none is
-    # left alone at the end. Live runs follow one by one: in parallel they would share processors.
-    orders = [
-        *_series(amount), *_calibrated_pairs(amount), *_table1(amount), *_reference(amount),
-        *_impaired(amount),
-    ]  # fmt: skip
+    # Virtual runs occupy one processor each and run in parallel. Live runs follow one by one: in
+    # parallel they would share processors.
+    orders = [*_virtual(amount)]
     count = len(orders) + len(_LIVE) + PAIRS
     count += amount.transport_repeats * len(registry.TRANSPORTS)
     with _progress_bar(count, progress) as step:
@@ -144,7 +140,7 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
         shaped = [*_shaped(amount.transport_repeats, step)]
     phases = {name: virtual[name] for name in (LINK_ONLY, CALIBRATED)} | live
     # The sequential blocks were replayed as repeats, so that processes could run in parallel.
-    phases[LINK_ONLY] = _as_sequence(phases[LINK_ONLY])
+    phases[LINK_ONLY] = as_sequence(phases[LINK_ONLY])
     series = {
         LINK_ONLY: virtual["series"],
         CALIBRATED: virtual["calibrated series"],
@@ -183,75 +179,61 @@ def _without_native(amount: Amount) -> Amount:
     )
 
 
-def _table1(amount: Amount) -> Iterator[Order]:
-    options = {"block-bytes": amount.block_bytes, "sources": "all"}
-    yield from _orders(LINK_ONLY, options, amount.blocks)
-    yield from _orders(CALIBRATED, options | {"datagram-seconds": DATAGRAM_SECONDS}, 1)
-
-
-def _series(amount: Amount) -> Iterator[Order]:
+def _virtual(amount: Amount) -> Iterator[Order]:
+    """Yield the virtual replays, the longest first so that none is left alone at the end."""
+    whole: dict[str, Any] = {"block_bytes": amount.block_bytes, "sources": "all"}
     for blocks, repeats in reversed(amount.series):
-        size, datagram = amount.series_block_bytes, amount.series_datagram_bytes
-        yield from _orders("series", _exchange(blocks, size, datagram), repeats)
-
-
-def _calibrated_pairs(amount: Amount) -> Iterator[Order]:
+        exchange = _exchange(blocks, amount.series_block_bytes, amount.series_datagram_bytes)
+        yield from _orders("series", repeats, **exchange)
     # The time of a datagram was calibrated for this length.
-    options = _exchange(_PAIRED_BLOCKS, amount.calibrated_block_bytes, 1452)
-    options["datagram-seconds"] = DATAGRAM_SECONDS
-    yield from _orders("calibrated series", options, PAIRS)
-
-
-def _reference(amount: Amount) -> Iterator[Order]:
+    pairs = _exchange(_PAIRED_BLOCKS, amount.calibrated_block_bytes, 1452)
+    calibrated = {"compute": Compute(datagram_seconds=DATAGRAM_SECONDS)}
+    yield from _orders("calibrated series", PAIRS, **pairs, **calibrated)
+    yield from _orders(LINK_ONLY, amount.blocks, **whole)
+    yield from _orders(CALIBRATED, 1, **whole, **calibrated)
     blocks, size, repeats = amount.reference_series
     # A single transport if aioquic is the default.
     for transport in dict.fromkeys(["aioquic", registry.default()]):
-        over = {"transport": transport}
-        options = {"block-bytes": amount.reference_block_bytes, "sources": "all"}
-        yield from _orders("reference", options | over, 1)
-        yield from _orders("reference series", _exchange(blocks, size, 1452) | over, repeats)
+        block = whole | {"block_bytes": amount.reference_block_bytes, "transport": transport}
+        yield from _orders("reference", 1, **block)
+        exchange = _exchange(blocks, size, 1452)
+        yield from _orders("reference series", repeats, **exchange, transport=transport)
+    for name, changes, _ in _comparisons():
+        yield from _orders(name, amount.impaired_repeats, **changes)
 
 
 def _comparisons() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Yield the name, the command options and the columns of IMPAIRED of each comparison."""
+    """Yield the name, the changes of a scenario and the columns of IMPAIRED of each comparison."""
     delay = IMPAIRMENT["delay_seconds"]
     for sessions in ("full", "0-rtt"):
         # The failure is detected after session tickets have arrived, which 0-RTT needs.
-        options = {"block-bytes": _SHAPED_BLOCK_BYTES, "sources": "all", "sessions": sessions}
+        changes = {"block_bytes": _SHAPED_BLOCK_BYTES, "sources": "all", "sessions": sessions}
         columns = {"comparison": EARLY, "sessions": sessions, "loss": 0.0, "delay_seconds": delay}
-        yield f"{EARLY} {sessions}", options | {"delay-seconds": delay}, columns
+        yield f"{EARLY} {sessions}", changes | {"link": Link(delay_seconds=delay)}, columns
     for loss in (0.0, IMPAIRMENT["loss"]):
-        options = _exchange(int(IMPAIRMENT["blocks"]), int(IMPAIRMENT["block_bytes"]), 1452)
+        changes = _exchange(int(IMPAIRMENT["blocks"]), int(IMPAIRMENT["block_bytes"]), 1452)
         columns = {"comparison": LOSSY, "sessions": "kept", "loss": loss, "delay_seconds": delay}
-        yield f"{LOSSY} {loss}", options | {"delay-seconds": delay, "loss": loss}, columns
-
-
-def _impaired(amount: Amount) -> Iterator[Order]:
-    for name, options, _ in _comparisons():
-        yield from _orders(name, options, amount.impaired_repeats)
+        yield f"{LOSSY} {loss}", changes | {"link": Link(delay_seconds=delay, loss=loss)}, columns
 
 
 def _exchange(blocks: int, size: int, datagram_bytes: int) -> dict[str, Any]:
     return {
         "experiment": "exchange",
-        "block-bytes": size,
+        "block_bytes": size,
         "blocks": blocks,
-        "datagram-bytes": datagram_bytes,
-        "streams": "single,multiplexed",
+        "datagram_bytes": datagram_bytes,
     }
 
 
-def _orders(name: str, values: Mapping[str, Any], repeats: int) -> Iterator[Order]:
+def _orders(name: str, repeats: int, **changes: Any) -> Iterator[Order]:
+    wanted = ReplayScenario(**changes)
+    # An exchange compares both kinds of streams.
+    streams = scenario.STREAMS if wanted.experiment == "exchange" else ()
     # Starting a process takes longer than a small replay.
-    size = int(values["block-bytes"]) * int(values.get("blocks", 1))
-    per_process = 1 if size > WHOLE_BLOCK_BYTES else 5
+    per_process = 1 if wanted.block_bytes * wanted.blocks > WHOLE_BLOCK_BYTES else 5
     for first in range(0, repeats, per_process):
-        count = min(per_process, repeats - first)
-        yield name, _options({**values, "seed": first, "repeats": count}), first
-
-
-def _as_sequence(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.assign(block=frame["repeat"], repeat=0)
+        options = {"streams": streams, "repeats": min(per_process, repeats - first)}
+        yield name, replace(wanted, seed=first), options
 
 
 def _live(amount: Amount, step: Callable[[], None]) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -268,25 +250,18 @@ def _live(amount: Amount, step: Callable[[], None]) -> Iterator[tuple[str, pd.Da
         step()
 
 
-def _options(values: Mapping[str, Any]) -> list[str]:
-    return [text for name, value in values.items() for text in (f"--{name}", str(value))]
-
-
 def _run_processes(orders: Sequence[Order], step: Callable[[], None]) -> dict[str, pd.DataFrame]:
     def run(order: Order) -> tuple[str, pd.DataFrame]:
-        name, options, first = order
-        with scratch.folder() as folder:
-            file = folder / "runs.csv"
-            command = [sys.executable, "-m", "pqchain", "reencode", *options, "--output", str(file)]
-            process = subprocess.run(command, capture_output=True, text=True, check=False)
-            if process.returncode:
-                why = process.stderr.strip().rpartition("\n")[2]
-                frame = unsupported(ReplayScenario(), f"{' '.join(options)}: {why}").frame
-                frame["status"] = "failed"
-            else:
-                frame = results.load(file)
-            # Each process counts its repeats from 0.
-            frame["repeat"] += first
+        name, wanted, options = order
+        # A process of its own, so that one that dies ends no other replay. Spawn, not fork: a fork
+        # does not copy the threads of compiled code.
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+            try:
+                frame = process.submit(_attempt, wanted, **options).result()
+            except BrokenProcessPool as error:
+                frame = unsupported(wanted, str(error)).frame.assign(status="failed")
+        # Each process counts its repeats from 0.
+        frame["repeat"] += wanted.seed
         frame.attrs = {}
         step()
         return name, frame
@@ -298,6 +273,11 @@ def _run_processes(orders: Sequence[Order], step: Callable[[], None]) -> dict[st
         for name, frame in pool.map(run, orders):
             results_by_name.setdefault(name, []).append(frame)
     return {name: pd.concat(frames, ignore_index=True) for name, frames in results_by_name.items()}
+
+
+def as_sequence(repeats: pd.DataFrame) -> pd.DataFrame:
+    """Return repeats of one block as sequential blocks of one run."""
+    return repeats.assign(block=repeats["repeat"], repeat=0)
 
 
 def _attempt(wanted: ReplayScenario, **options: Any) -> pd.DataFrame:
@@ -341,7 +321,7 @@ def shaped_scenario(transport: str) -> ReplayScenario:
         transport=transport,
         block_bytes=_SHAPED_BLOCK_BYTES,
         limit_seconds=60.0,
-        link=scenario.Link(bits_per_second=SHAPED_BITS_PER_SECOND),
+        link=Link(bits_per_second=SHAPED_BITS_PER_SECOND),
     )
 
 
