@@ -67,29 +67,6 @@ def test_uncorrected_cell_has_a_large_error():
     assert abs(ours / printed - 1).max() > 0.3
 
 
-def test_default_coefficients_equal_the_fit(rebuilt):
-    fit = pqdpol.calibrate()
-    assert fit.rms_percent == pytest.approx(2.83, abs=0.01)
-    by_fit = fit.residuals.set_index(["algorithm", "n"])["error_percent"]
-    by_run = rebuilt.set_index(["algorithm", "n"])["latency_error_corrected_percent"]
-    assert (by_fit - by_run).abs().max() < 0.02
-
-
-def test_left_out_cells_are_predicted_worse():
-    left = pqdpol.left_out().set_index("left_out")
-    assert len(left) == 11
-    assert left["cells"].sum() == 60
-    assert left["worst_percent"].max() > pqdpol.calibrate().worst_percent
-    # SPHINCS+ alone tells a verification from a byte: without it that price is another one.
-    assert left.loc["SPHINCS+-SHA2-128f-simple", "verifies"] > 1.2 * left["verifies"].median()
-
-
-def test_n_squared_with_self_pairs_is_the_only_form_that_fits():
-    forms = pqdpol.forms().set_index("form")["rms_percent"]
-    assert forms.idxmin() == "N^2"
-    assert forms["N^2"] < 4 < 10 < forms.drop("N^2").min()
-
-
 def test_other_costs_keep_their_schemes():
     some = CostTable(rows=(PAPER["Falcon-512"], PAPER["Dilithium2"]), source="mine")
     frame = pqdpol.tables(some)

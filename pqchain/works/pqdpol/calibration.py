@@ -9,8 +9,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -54,31 +53,7 @@ FORMS: dict[str, Callable[[Floats], Floats]] = {
 _TERMS = ("pair_seconds", "byte_seconds", "verifies", "signs")
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """Fitted coefficients with the residuals of the fit."""
-
-    law: SerialLaw
-    residuals: pd.DataFrame
-    """Columns: algorithm, n, latency_seconds, modelled_seconds, error_percent."""
-
-    @property
-    def rms_percent(self) -> float:
-        """Root mean square of the relative errors, in percent."""
-        return _rms(self.residuals["error_percent"])
-
-    @property
-    def worst_percent(self) -> float:
-        """Largest relative error of a cell of the table, in percent."""
-        return float(self.residuals["error_percent"].abs().max())
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """Frame with one row, for the fit to all cells, and the columns of `leave_out`."""
-        return LEFT_OUT.frame([_errors("nothing", self.residuals["error_percent"], self.law)])
-
-
-def fit(cells: pd.DataFrame, costs: CostTable) -> Fit:
+def fit(cells: pd.DataFrame, costs: CostTable) -> SerialLaw:
     """Fit the coefficients of the model paper-serial to latencies: least relative squares.
 
     `cells` has the columns algorithm, n (2^n nodes) and latency_seconds; `costs` the sizes and
@@ -91,16 +66,27 @@ def fit(cells: pd.DataFrame, costs: CostTable) -> Fit:
             f"cells must have at least {len(_TERMS)} latencies, one per coefficient; "
             f"got {len(cells)}"
         )
-    matrix = _terms(cells, costs)
-    coefficients = _fitted(matrix, cells)
-    law = SerialLaw(**dict(zip(_TERMS, map(float, coefficients), strict=True)))
-    return Fit(law, _residuals(cells, matrix @ coefficients))
+    coefficients = _fitted(_terms(cells, costs), cells)
+    return SerialLaw(**dict(zip(_TERMS, map(float, coefficients), strict=True)))
 
 
-def _fitted(matrix: Floats, cells: pd.DataFrame) -> Floats:
-    # Dividing by the latency weighs all cells alike: they span three orders of magnitude.
-    latency = cells["latency_seconds"].to_numpy(dtype=float)
-    return nonnegative(matrix / latency[:, None], np.ones(len(latency)))
+def errors(cells: pd.DataFrame, costs: CostTable, law: SerialLaw) -> Floats:
+    """Return the error of the law for each cell, in percent of its latency."""
+    coefficients = np.array([getattr(law, term) for term in _TERMS])
+    return _errors(cells, _terms(cells, costs) @ coefficients)
+
+
+def frames(cells: pd.DataFrame, costs: CostTable) -> dict[str, pd.DataFrame]:
+    """Return "fit", "left-out", "alternatives" and "forms", which show how reliable the fit is.
+
+    "fit" is the row of `leave_out` for the fit to all cells.
+    """
+    return {
+        "fit": LEFT_OUT.frame([_predicted("nothing", cells, cells, costs)]),
+        "left-out": leave_out(cells, costs),
+        "alternatives": alternatives(cells, costs),
+        "forms": forms(cells),
+    }
 
 
 def leave_out(cells: pd.DataFrame, costs: CostTable) -> pd.DataFrame:
@@ -109,14 +95,11 @@ def leave_out(cells: pd.DataFrame, costs: CostTable) -> pd.DataFrame:
     Columns: left_out ("Falcon-512", "n = 5"), cells, rms_percent, worst_percent (of the cells left
     out), pair_seconds, byte_seconds, verifies, signs (the coefficients of that fit).
     """
-    rows = []
-    for name, is_left_out in _parts(cells):
-        law = fit(cells[~is_left_out], costs).law
-        coefficients = np.array([getattr(law, term) for term in _TERMS])
-        predicted = cells[is_left_out]
-        errors = _residuals(predicted, _terms(predicted, costs) @ coefficients)["error_percent"]
-        rows.append(_errors(name, errors, law))
-    return LEFT_OUT.frame(rows)
+    parts = {str(name): cells["algorithm"] == name for name in cells["algorithm"].unique()}
+    parts |= {f"n = {n}": cells["n"] == n for n in sorted(set(cells["n"]))}
+    return LEFT_OUT.frame(
+        _predicted(name, cells[~is_part], cells[is_part], costs) for name, is_part in parts.items()
+    )
 
 
 def alternatives(cells: pd.DataFrame, costs: CostTable) -> pd.DataFrame:
@@ -132,11 +115,10 @@ def alternatives(cells: pd.DataFrame, costs: CostTable) -> pd.DataFrame:
         matrices[f"without {figures.humanize(term)}"] = np.delete(terms, index, axis=1)
     instead = np.column_stack([terms[:, :2], nodes**2 * sign])
     matrices["a signature for each pair in place of verifies and signs"] = instead
-    rows = []
-    for name, matrix in matrices.items():
-        errors = _residuals(cells, matrix @ _fitted(matrix, cells))["error_percent"]
-        rows.append([name, _rms(errors), float(errors.abs().max())])
-    return ALTERNATIVES.frame(rows)
+    return ALTERNATIVES.frame(
+        [name, *_rms_and_worst(_errors(cells, matrix @ _fitted(matrix, cells)))]
+        for name, matrix in matrices.items()
+    )
 
 
 def forms(cells: pd.DataFrame) -> pd.DataFrame:
@@ -146,15 +128,24 @@ def forms(cells: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for name, law in FORMS.items():
-        errors: list[float] = []
+        percents: list[float] = []
         for _, group in cells.groupby("algorithm", sort=False):
             latency = group["latency_seconds"].to_numpy(dtype=float)
             ratio = law(2.0 ** group["n"].to_numpy(dtype=float)) / latency
             # Least squares of constant * ratio - 1, in closed form.
             constant = ratio.sum() / (ratio**2).sum()
-            errors += list(100 * (constant * ratio - 1))
-        rows.append([name, _rms(errors), float(np.abs(errors).max())])
+            percents += list(100 * (constant * ratio - 1))
+        rows.append([name, *_rms_and_worst(np.array(percents))])
     return LAWS.frame(rows)
+
+
+def _predicted(
+    name: str, fitted: pd.DataFrame, predicted: pd.DataFrame, costs: CostTable
+) -> list[Any]:
+    law = fit(fitted, costs)
+    percents = errors(predicted, costs, law)
+    coefficients = [getattr(law, term) for term in _TERMS]
+    return [name, len(predicted), *_rms_and_worst(percents), *coefficients]
 
 
 def _terms(cells: pd.DataFrame, costs: CostTable) -> Floats:
@@ -167,23 +158,16 @@ def _terms(cells: pd.DataFrame, costs: CostTable) -> Floats:
     return np.column_stack([nodes**2, nodes**2 * size, nodes**2 * verify, nodes * sign])
 
 
-def _residuals(cells: pd.DataFrame, modelled: Floats) -> pd.DataFrame:
-    frame = cells[["algorithm", "n", "latency_seconds"]].reset_index(drop=True)
-    error = 100 * (modelled / frame["latency_seconds"].to_numpy(dtype=float) - 1)
-    return frame.assign(modelled_seconds=modelled, error_percent=error)
+def _fitted(matrix: Floats, cells: pd.DataFrame) -> Floats:
+    # Dividing by the latency weighs all cells alike: they span three orders of magnitude.
+    latency = cells["latency_seconds"].to_numpy(dtype=float)
+    return nonnegative(matrix / latency[:, None], np.ones(len(latency)))
 
 
-def _parts(cells: pd.DataFrame) -> Iterator[tuple[str, pd.Series[bool]]]:
-    for name in dict.fromkeys(cells["algorithm"]):
-        yield str(name), cells["algorithm"] == name
-    for n in sorted(set(cells["n"])):
-        yield f"n = {n}", cells["n"] == n
+def _errors(cells: pd.DataFrame, modelled: Floats) -> Floats:
+    percents: Floats = 100 * (modelled / cells["latency_seconds"].to_numpy(dtype=float) - 1)
+    return percents
 
 
-def _errors(name: str, errors: pd.Series[float], law: SerialLaw) -> list[Any]:
-    coefficients = [getattr(law, term) for term in _TERMS]
-    return [name, len(errors), _rms(errors), float(errors.abs().max()), *coefficients]
-
-
-def _rms(errors: Any) -> float:
-    return float(np.sqrt(np.mean(np.square(np.asarray(errors, dtype=float)))))
+def _rms_and_worst(percents: Floats) -> tuple[float, float]:
+    return float(np.sqrt(np.mean(np.square(percents)))), float(np.abs(percents).max())

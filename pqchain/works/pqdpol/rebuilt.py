@@ -11,7 +11,6 @@ from pqchain.costs import CostTable
 from pqchain.results import Contract
 from pqchain.works import papers
 from pqchain.works.paper import Erratum
-from pqchain.works.pqdpol import calibration
 
 CELLS = Contract.of(
     "pqdpol-cells",
@@ -102,23 +101,3 @@ def settings(modelled: pd.DataFrame) -> dict[tuple[str, str], float]:
         ("scenario", "block_kilobytes"): block_bytes / 1000,
         ("scenario", "network_size_base"): float(nodes),
     }
-
-
-def calibrate() -> calibration.Fit:
-    """Fit the model paper-serial to Table 6; its coefficients are the defaults of SerialLaw."""
-    return calibration.fit(cells(), papers.costs("pqdpol"))
-
-
-def left_out() -> pd.DataFrame:
-    """Return the result of `calibration.leave_out` for Table 6."""
-    return calibration.leave_out(cells(), papers.costs("pqdpol"))
-
-
-def alternatives() -> pd.DataFrame:
-    """Return the result of `calibration.alternatives` for Table 6."""
-    return calibration.alternatives(cells(), papers.costs("pqdpol"))
-
-
-def forms() -> pd.DataFrame:
-    """Return the result of `calibration.forms` for Table 6."""
-    return calibration.forms(cells())

@@ -19,7 +19,7 @@ from pqchain.render.plot import Plot
 from pqchain.render.table import Column, Shown, Table
 from pqchain.works import papers
 from pqchain.works.paper import Paper
-from pqchain.works.pqdpol import judging, measured, plans, rebuilt
+from pqchain.works.pqdpol import calibration, judging, measured, plans, rebuilt
 from pqchain.works.pqdpol.rebuilt import CELLS, QUANTITIES, errata
 from pqchain.works.readers import Number, NumberReader, Undecided, described, from_values, step
 from pqchain.works.verdicts import OPEN, Standing, Verdict
@@ -64,10 +64,7 @@ class PqDpol(Work):
             plan = plans.PLANS[bench.preset]
             frames |= measured.run(costs_here, plan, progress=bench.progress)
         return frames | {
-            "fit": rebuilt.calibrate().frame,
-            "left-out": rebuilt.left_out(),
-            "alternatives": rebuilt.alternatives(),
-            "forms": rebuilt.forms(),
+            **calibration.frames(rebuilt.cells(), costs),
             "networks": landscape.laws(costs, progress=bench.progress),
             "contest": landscape.contest(
                 costs, algorithms=names, exponents=exponents, progress=bench.progress

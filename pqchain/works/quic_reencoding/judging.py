@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -23,64 +24,36 @@ from pqchain.works.quic_reencoding.frames import (
     LOSSY,
     kind_of,
 )
-from pqchain.works.verdicts import (
-    CLOCK,
-    CODE,
-    FAILS,
-    HOLDS,
-    MACHINE,
-    OPEN,
-    SIZE,
-    Standing,
-    Verdict,
-)
+from pqchain.works.verdicts import CLOCK, CODE, MACHINE, SIZE, Standing, Verdict, outcome
 from pqchain.works.work import Frames
-
-
-def judge(claim: str, frames: Frames) -> Iterator[Verdict]:
-    """Yield the verdicts on a statement; yield nothing if no replay decides it."""
-    if claim in ("multiplexing-saves-time", "multiplexing-more-efficient"):
-        exactly = claim == "multiplexing-saves-time"
-        yield from _saving(frames["contrast"], exactly=exactly)
-    if claim == "chunks-restore-blocks":
-        yield from _restored(frames["runs"], frames["table1"])
-    if claim == "zero-rtt-starts-earlier":
-        yield from _starts_earlier(frames["impaired"])
-    if claim == "streams-independent":
-        yield from _independent(frames["impaired"])
-    if claim == "single-stream-first-chunk":
-        yield from _earlier_chunks(frames["runs"])
-    if claim in _BY_SHARES:
-        yield from _shares(_BY_SHARES[claim], frames["table1"])
-
-
-def decisive(share: pd.Series[float]) -> str:
-    """Judge whether the transfer exceeds the other tasks, both with and without our hashing."""
-    # The paper does not mention hashing, so a result that depends on it is open.
-    tasks = share["decode"] + share["encode"] + share["io"]
-    above = {share["transfer"] > rest for rest in (tasks, tasks + share["other"])}
-    return OPEN if len(above) > 1 else HOLDS if above.pop() else FAILS
-
-
-def _coding_small(share: pd.Series[float]) -> str:
-    return HOLDS if max(share["decode"], share["encode"]) < share["transfer"] else FAILS
-
-
-def _io_negligible(share: pd.Series[float]) -> str:
-    return HOLDS if share["io"] <= LITTLE_PERCENT else FAILS
-
 
 LITTLE_PERCENT = 1.0
 """Upper bound, chosen by us, of the share that the paper calls "little influence"."""
 
+
+def judge(claim: str, frames: Frames) -> Iterator[Verdict]:
+    """Yield the verdicts on a statement; yield nothing if no replay decides it."""
+    if claim in _BY_SHARES:
+        yield from _shares(_BY_SHARES[claim], frames["table1"])
+    elif claim in _BY_RUNS:
+        yield from _BY_RUNS[claim](frames)
+
+
+def decisive(share: pd.Series[float]) -> bool | None:
+    """Return whether the transfer exceeds the other tasks; None if our hashing decides that."""
+    # The paper does not mention hashing, so a result that depends on it is open.
+    tasks = share["decode"] + share["encode"] + share["io"]
+    above = {bool(share["transfer"] > rest) for rest in (tasks, tasks + share["other"])}
+    return above.pop() if len(above) == 1 else None
+
+
 # Statements that the shares of the phases decide.
-_BY_SHARES: dict[str, Callable[[pd.Series[float]], str]] = {
+_BY_SHARES: dict[str, Callable[[pd.Series[float]], bool | None]] = {
     "propagation-large-influence": decisive,
     "transfer-decisive": decisive,
-    "coding-small": _coding_small,
-    "input-output-negligible": _io_negligible,
+    "coding-small": lambda share: max(share["decode"], share["encode"]) < share["transfer"],
+    "input-output-negligible": lambda share: share["io"] <= LITTLE_PERCENT,
 }
-
 
 _CLOCKS = {
     LINK_ONLY: "a virtual clock on which a datagram takes no processor time",
@@ -110,7 +83,9 @@ def _standing(row: pd.Series[Any], nodes: str) -> Standing:
     return Standing(setting, tuple(name for name, differs in differences.items() if differs))
 
 
-def _shares(judge: Callable[[pd.Series[float]], str], table: pd.DataFrame) -> Iterator[Verdict]:
+def _shares(
+    judge: Callable[[pd.Series[float]], bool | None], table: pd.DataFrame
+) -> Iterator[Verdict]:
     for run, group in table[table["kind"] != Kind.PUBLISHED].groupby("run", sort=False):
         if (group["status"] != "ok").any() or not TRANSPORTS[group["transport"].iloc[0]].datagrams:
             continue  # the statements are about QUIC
@@ -119,16 +94,13 @@ def _shares(judge: Callable[[pd.Series[float]], str], table: pd.DataFrame) -> It
         evidence = f"{run}: {shares}; other is mostly our hashing, which the paper does not mention"
         # On the virtual clock, nodes decode, encode and write at the rates of Table 1.
         standing = replace(_standing(first, "nodes_left"), fitted=first["mode"] == "virtual")
-        yield Verdict(judge(share), evidence, str(first["kind"]), standing)
+        yield Verdict(outcome(judge(share)), evidence, str(first["kind"]), standing)
 
 
-def _saving(contrast: pd.DataFrame, *, exactly: bool) -> Iterator[Verdict]:
-    for _, row in contrast.iterrows():
+def _saving(frames: Frames, *, exactly: bool) -> Iterator[Verdict]:
+    for _, row in frames["contrast"].iterrows():
         low, high, claimed = row["low_percent"], row["high_percent"], row["claimed_percent"]
-        # An interval that contains 0 decides nothing.
-        outcome = HOLDS if low > 0 else FAILS if high < 0 else OPEN
-        if exactly and not low <= claimed <= high:
-            outcome = FAILS
+        saves = False if exactly and not low <= claimed <= high else _sign(low, high)
         evidence = (
             f"{row['saving_percent']:.2f} % saved, 95 % interval {low:.2f} to {high:.2f} % over "
             f"{row['repeats']} pairs; {row['verdict']}"
@@ -136,26 +108,32 @@ def _saving(contrast: pd.DataFrame, *, exactly: bool) -> Iterator[Verdict]:
         dropped = [row[f"{kind}_dropped_datagrams"] for kind in STREAMS]
         if max(dropped) > 0:
             evidence += "; full queues drop {:.0f} and {:.0f} datagrams of a run".format(*dropped)
-        yield Verdict(outcome, evidence, kind_of(row["mode"]), _standing(row, "nodes"))
+        yield Verdict(outcome(saves), evidence, kind_of(row["mode"]), _standing(row, "nodes"))
 
 
-def _restored(runs: pd.DataFrame, table: pd.DataFrame) -> Iterator[Verdict]:
+def _sign(low: float, high: float) -> bool | None:
+    """Return whether an interval is above 0; one that contains 0 decides nothing."""
+    return True if low > 0 else False if high < 0 else None
+
+
+def _restored(frames: Frames) -> Iterator[Verdict]:
+    runs, table = frames["runs"], frames["table1"]
     ran = runs[(runs["experiment"] == "reencode") & (runs["status"] != "unsupported")]
     if len(ran):
-        failed = ran[ran["status"] != "ok"]
+        fine = ran[ran["status"] == "ok"]
         evidence = (
-            f"{len(ran) - len(failed)} of {len(ran)} re-encodings ended with every block at every "
+            f"{len(fine)} of {len(ran)} re-encodings ended with every block at every "
             "node, each checked against its hash"
         )
-        outcome = FAILS if len(failed) else HOLDS
         standing = _standing(table[table["run"] == LINK_ONLY].iloc[0], "nodes_left")
         # Which bytes a node restores does not depend on the clock.
         differences = tuple(name for name in standing.elsewhere if name != CLOCK)
-        yield Verdict(outcome, evidence, Kind.RUN, replace(standing, elsewhere=differences))
+        standing = replace(standing, elsewhere=differences)
+        yield Verdict(outcome(len(fine) == len(ran)), evidence, Kind.RUN, standing)
 
 
-def _earlier_chunks(runs: pd.DataFrame) -> Iterator[Verdict]:
-    exchanges = runs.query("experiment == 'exchange' and status == 'ok'")
+def _earlier_chunks(frames: Frames) -> Iterator[Verdict]:
+    exchanges = frames["runs"].query("experiment == 'exchange' and status == 'ok'")
     for run in (LINK_ONLY, CALIBRATED, LOOPBACK):
         group = exchanges[exchanges["run"] == run]
         group = group[group["blocks"] == group["blocks"].max()]
@@ -166,65 +144,64 @@ def _earlier_chunks(runs: pd.DataFrame) -> Iterator[Verdict]:
         ).dropna()
         earlier = int((paired["single"] < paired["multiplexed"]).sum())
         # Only a unanimous result decides; pairs that disagree leave the statement open.
-        outcome = {0: FAILS, len(paired): HOLDS}.get(earlier, OPEN)
+        holds = {0: False, len(paired): True}.get(earlier)
         single, multiplexed = 1e3 * paired["single"].mean(), 1e3 * paired["multiplexed"].mean()
         evidence = (
             f"a chunk is complete after {single:.3g} ms on average with a single stream, "
             f"{multiplexed:.3g} ms multiplexed; earlier in {earlier} of {len(paired)} pairs"
         )
         first = group.iloc[0]
-        yield Verdict(outcome, evidence, kind_of(first["mode"]), _standing(first, "nodes"))
+        yield Verdict(outcome(holds), evidence, kind_of(first["mode"]), _standing(first, "nodes"))
 
 
-def _starts_earlier(impaired: pd.DataFrame) -> Iterator[Verdict]:
-    runs = _compared(impaired, EARLY)
+def _starts_earlier(frames: Frames) -> Iterator[Verdict]:
+    runs = _compared(frames, EARLY)
     pairs = runs.pivot_table(index="repeat", columns="sessions", values="first_chunk_seconds")
     pairs = pairs.reindex(columns=["full", "0-rtt"]).dropna()
-    # A single pair has no interval.
-    if len(pairs) < 2:
-        return
-    gained = 1e3 * (pairs["full"] - pairs["0-rtt"])
-    full, early = 1e3 * pairs["full"].mean(), 1e3 * pairs["0-rtt"].mean()
     evidence = (
-        f"over fresh sessions the first chunk is complete after {early:.4g} ms with 0-RTT, "
-        f"{full:.4g} ms with full handshakes; {_interval(gained)} ms earlier"
+        "over fresh sessions the first chunk is complete after {0-rtt:.4g} ms with 0-RTT, "
+        "{full:.4g} ms with full handshakes; {interval} ms earlier"
     )
-    yield Verdict(_above_0(gained), evidence, Kind.REPLAYED, _impaired_standing(runs.iloc[0]))
+    yield from _gain(runs, pairs, ("full", "0-rtt"), evidence)
 
 
-def _independent(impaired: pd.DataFrame) -> Iterator[Verdict]:
-    runs = _compared(impaired, LOSSY)
+def _independent(frames: Frames) -> Iterator[Verdict]:
+    runs = _compared(frames, LOSSY)
     means = runs.pivot_table(
         index=["repeat", "streams"],
         columns=runs["loss"].gt(0).map({True: "with", False: "without"}),
         values="mean_chunk_seconds",
     )
-    # Delay caused by loss, in milliseconds, per pair of runs with the same seeds.
-    delays = 1e3 * (means["with"] - means["without"]).unstack("streams").dropna()
-    if len(delays) < 2:
-        return
-    saved = delays["single"] - delays["multiplexed"]
-    loss_percent = 100 * runs["loss"].max()
+    # Delay caused by loss per pair of runs with the same seeds.
+    delays = (means["with"] - means["without"]).unstack("streams").dropna()
     evidence = (
-        f"{loss_percent:g} % of loss delays a chunk by {delays['multiplexed'].mean():.4g} ms on a "
-        f"stream of its own, {delays['single'].mean():.4g} ms behind others on one; "
-        f"{_interval(saved)} ms less. Streams share the congestion window, which each loss reduces"
+        f"{100 * runs['loss'].max():g} % of loss delays a chunk by {{multiplexed:.4g}} ms on a "
+        "stream of its own, {single:.4g} ms behind others on one; {interval} ms less. Streams "
+        "share the congestion window, which each loss reduces"
     )
-    yield Verdict(_above_0(saved), evidence, Kind.REPLAYED, _impaired_standing(runs.iloc[0]))
+    yield from _gain(runs, delays, ("single", "multiplexed"), evidence)
 
 
-def _compared(impaired: pd.DataFrame, comparison: str) -> pd.DataFrame:
+def _compared(frames: Frames, comparison: str) -> pd.DataFrame:
+    impaired = frames["impaired"]
     return impaired[(impaired["comparison"] == comparison) & (impaired["status"] == "ok")]
 
 
-def _interval(values: pd.Series[float]) -> str:
-    mean, margin = values.mean(), half_width(values.to_numpy(float))
-    return f"{mean:.3g} (95 % interval {mean - margin:.3g} to {mean + margin:.3g})"
-
-
-def _above_0(values: pd.Series[float]) -> str:
-    mean, margin = values.mean(), half_width(values.to_numpy(float))
-    return HOLDS if mean - margin > 0 else FAILS if mean + margin < 0 else OPEN
+def _gain(
+    runs: pd.DataFrame, pairs: pd.DataFrame, columns: tuple[str, str], evidence: str
+) -> Iterator[Verdict]:
+    """Judge whether the first column of `pairs`, in seconds, exceeds the second."""
+    # A single pair has no interval.
+    if len(pairs) < 2:
+        return
+    gained = 1e3 * (pairs[columns[0]] - pairs[columns[1]])
+    mean, margin = gained.mean(), half_width(gained.to_numpy(float))
+    low, high = mean - margin, mean + margin
+    means = {str(name): 1e3 * value for name, value in pairs.mean().items()}
+    interval = f"{mean:.3g} (95 % interval {low:.3g} to {high:.3g})"
+    text = evidence.format(interval=interval, **means)
+    standing = _impaired_standing(runs.iloc[0])
+    yield Verdict(outcome(_sign(low, high)), text, Kind.REPLAYED, standing)
 
 
 def _impaired_standing(row: pd.Series[Any]) -> Standing:
@@ -233,3 +210,14 @@ def _impaired_standing(row: pd.Series[Any]) -> Standing:
     delay = f"{1e3 * row['delay_seconds']:g} ms each way"
     setting = f"{row['blocks']} x {size}, {delay}, {row['transport']}, a virtual clock"
     return Standing(setting, (CLOCK, CODE, SIZE))
+
+
+# Statements that single runs decide.
+_BY_RUNS: dict[str, Callable[[Frames], Iterator[Verdict]]] = {
+    "multiplexing-saves-time": partial(_saving, exactly=True),
+    "multiplexing-more-efficient": partial(_saving, exactly=False),
+    "chunks-restore-blocks": _restored,
+    "zero-rtt-starts-earlier": _starts_earlier,
+    "streams-independent": _independent,
+    "single-stream-first-chunk": _earlier_chunks,
+}
