@@ -285,65 +285,6 @@ def _finite(digits: str) -> float:
     return value
 
 
-_KINDS: dict[str, type] = {"bool": bool, "int": int, "float": float, "tuple[int, ...]": tuple}
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Meaning:
-    """Help text and allowed values of a dataclass field."""
-
-    help: str
-    least: float = 0
-    most: float | None = None
-    choices: tuple[str, ...] = ()
-    by_default: str = ""
-    """Explanation of the default; if the default is None, all that the help says about it."""
-
-    @property
-    def bounds(self) -> str:
-        """Return a number's bounds as text; "" if the only bound is a lower bound of 0."""
-        if self.most is not None:
-            return f"{_bound_text(self.least)} to {_bound_text(self.most)}"
-        return f"at least {_bound_text(self.least)}" if self.least else ""
-
-
-def field(default: Any = dataclasses.MISSING, **meaning: Any) -> Any:
-    """Declare a dataclass field with bounds for `check_declared` and help for an option."""
-    return dataclasses.field(default=default, metadata={"meaning": Meaning(**meaning)})
-
-
-def meanings(cls: Any) -> dict[str, tuple[dataclasses.Field[Any], Meaning]]:
-    """Return {name: (field, meaning)} of the fields of a dataclass that `field` declared."""
-    return {
-        row.name: (row, row.metadata["meaning"])
-        for row in dataclasses.fields(cls)
-        if "meaning" in row.metadata
-    }
-
-
-def value_type(row: dataclasses.Field[Any]) -> type:
-    """Return the type of a field's values: bool, int, float, tuple (of int) or else str."""
-    # Annotations are strings here; an optional field ends in " | None".
-    return _KINDS.get(str(row.type).partition(" | ")[0], str)
-
-
-def check_declared(instance: Any, *, prefix: str = "") -> None:
-    """Check all fields of a dataclass instance that were declared by `field`.
-
-    None is allowed where it is the default. Raises UsageError with field, value and bounds, and
-    UnknownName for a value that is not one of the choices. `prefix` precedes names in messages.
-    """
-    for name, (row, meaning) in meanings(instance).items():
-        value = getattr(instance, name)
-        if value is None and row.default is None:
-            continue
-        if meaning.choices and value not in meaning.choices:
-            raise UnknownName(prefix + name, value, meaning.choices)
-        most: dict[str, Any] = {} if meaning.most is None else {"most": meaning.most}
-        if check := _CHECKS.get(value_type(row)):
-            check(prefix + name, value, least=meaning.least, **most)
-
-
 def number(field: str, value: object, *, least: float = 0.0, most: float = 1e18) -> None:
     """Raise UsageError unless the value is a finite number from `least` to `most`."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -362,17 +303,10 @@ def integer(field: str, value: object, *, least: int, most: int = 2**62) -> None
         raise UsageError(f"{field} must be {condition}; got {short_repr(value)}")
 
 
-def boolean(field: str, value: object, **_: float) -> None:
+def boolean(field: str, value: object) -> None:
     """Raise UsageError unless the value is True or False; other truthy values are rejected."""
     if not isinstance(value, bool):
         raise UsageError(f"{field} must be True or False; got {short_repr(value)}")
-
-
-def _int_tuple(field: str, value: object, **bounds: Any) -> None:
-    if not isinstance(value, tuple):
-        raise UsageError(f"{field} must be a tuple of whole numbers; got {short_repr(value)}")
-    for entry in value:
-        integer(f"every number of {field}", entry, **bounds)
 
 
 def file_path(field: str, value: object) -> Path:
@@ -381,11 +315,6 @@ def file_path(field: str, value: object) -> Path:
     if not isinstance(value, (str, PathLike)) or "\0" in str(path := Path(value)):
         raise UsageError(f"{field} must be a path without NUL; got {short_repr(value)}")
     return path
-
-
-_FUNCTIONS: tuple[Callable[..., None], ...] = (boolean, integer, number, _int_tuple)
-
-_CHECKS = dict(zip(_KINDS.values(), _FUNCTIONS, strict=True))
 
 
 def one_of(field: str, value: object, expected: Sequence[str]) -> None:

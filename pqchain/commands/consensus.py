@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import Field, fields
+from dataclasses import fields
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,12 +33,12 @@ MANY_BLOCKS = 20_000
 """Number of blocks that take a few seconds, announced where no progress bar is shown."""
 
 
-def _fault_help(fault: Field[Any], meaning: checks.Meaning) -> str:
-    metavar = "RANKS" if checks.value_type(fault) is tuple else "N"
-    return f"  {f'{fault.name}={metavar}':<22}{options.field_help(meaning, fault.default)}"
+def _fault_help(row: checks.Declaration) -> str:
+    metavar = "RANKS" if row.type is tuple else "N"
+    return f"  {f'{row.name}={metavar}':<22}{options.field_help(row)}"
 
 
-FAULTS = "\n".join(_fault_help(*fault) for fault in checks.meanings(Faults).values())
+FAULTS = "\n".join(map(_fault_help, checks.declarations(Faults).values()))
 """Fields that --faults takes, one per line."""
 
 

@@ -251,25 +251,25 @@ def work_keys(text: str) -> list[str]:
 def _field_option(module: ModuleType, field: str, show_default: bool = True) -> dict[str, Any]:
     # Without `show_default` no default is shown: those of a network depend on its kind.
     class_name, _, name = field.partition(".")
-    declared, meaning = checks.meanings(getattr(module, class_name))[name]
+    row = checks.declarations(getattr(module, class_name))[name]
     # argparse formats help texts with %.
-    text = field_help(meaning, declared.default if show_default else None).replace("%", "%%")
+    text = field_help(row, show_default=show_default).replace("%", "%%")
     # None marks an option that was not given, so that `changed_fields` returns only given ones.
     option: dict[str, Any] = {"dest": field, "default": None, "help": text}
-    if meaning.choices:
-        return option | {"choices": meaning.choices}
-    if checks.value_type(declared) is bool:
+    if row.choices:
+        return option | {"choices": row.choices}
+    if row.type is bool:
         return option | {"action": "store_true"}
     metavars = (short for suffix, short in _METAVARS.items() if name.endswith(suffix))
-    return option | {"type": checks.value_type(declared), "metavar": next(metavars, "N")}
+    return option | {"type": row.type, "metavar": next(metavars, "N")}
 
 
-def field_help(meaning: checks.Meaning, default: object) -> str:
+def field_help(row: checks.Declaration, *, show_default: bool = True) -> str:
     """Return a field's meaning, bounds and default; no default for None and for flags."""
-    number = f"{default:g}" if isinstance(default, float) else str(default)
-    value = "" if default is None or isinstance(default, (bool, tuple)) else number
-    by_default = ", ".join(part for part in (value, meaning.by_default) if part)
-    parts = (meaning.help, meaning.bounds, f"default: {by_default}" if by_default else "")
+    default = row.default
+    value = f"{default:g}" if isinstance(default, float) else str(default)
+    is_shown = show_default and default is not None and not isinstance(default, (bool, tuple))
+    parts = (row.help, row.bounds, f"default: {value}" if is_shown else "")
     return "; ".join(part for part in parts if part)
 
 

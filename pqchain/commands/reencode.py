@@ -24,8 +24,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     repeats: int = arguments.repeats
     checks.integer("--repeats", repeats, least=1, most=scenario.MAX_REPEATS)
-    choices = checks.meanings(ReplayScenario)["streams"][1].choices
-    names = (values.canonical_case(name, choices) for name in arguments.streams or ())
+    choices = checks.declarations(ReplayScenario)["streams"].choices
+    names: Any = (values.canonical_case(name, choices) for name in arguments.streams or ())
     streams = list(dict.fromkeys(names))
     chosen = _scenario(arguments, streams)
     cluster = values.cluster(arguments, chosen.mode)
@@ -84,7 +84,7 @@ def _make_folder(option: str, folder: Path | None, chosen: ReplayScenario, *need
     outputs.claim(folder)
 
 
-def _scenario(arguments: argparse.Namespace, streams: list[str]) -> ReplayScenario:
+def _scenario(arguments: argparse.Namespace, streams: list[Any]) -> ReplayScenario:
     changes = options.changed_fields(arguments, ReplayScenario)
     if "transport" in changes and not registry.get(changes["transport"]).virtual:
         # A transport without virtual time needs sockets.

@@ -47,7 +47,7 @@ def integers(text: str, option: str, *, least: int = 0, most: int = 2**63) -> li
 
 def field_values(cls: type, entries: Iterable[str], option: str) -> dict[str, Any]:
     """Parse FIELD=VALUE entries for the fields of a dataclass. Raises UsageError."""
-    declared = checks.meanings(cls)
+    declared = checks.declarations(cls)
     values: dict[str, Any] = {}
     for entry in entries:
         name, equals, text = entry.partition("=")
@@ -57,7 +57,7 @@ def field_values(cls: type, entries: Iterable[str], option: str) -> dict[str, An
             raise UsageError(f"{option} must be FIELD=VALUE with a field of {fields}; got {entry}")
         if name in values:
             raise UsageError(f"{option} {name} must be given once; separate its ranks by commas")
-        kind = checks.value_type(declared[name][0])
+        kind = declared[name].type
         if kind is tuple:
             values[name] = tuple(integers(text, f"{option} {name}"))
             continue

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
-from pqchain import checks
-from pqchain.checks import field
+from pqchain.checks import Doc, Ge, Le, declared
 from pqchain.errors import UsageError
 
 _SLOW_FACTOR = 10
@@ -14,32 +13,34 @@ _SLOW_FACTOR = 10
 RANKS = ("crashed", "slow", "invalid", "equivocating")
 """Names of the faults that list ranks of delegates."""
 
+Ranks = tuple[Annotated[int, Ge(0), Le(2**22)], ...]
+Share = Annotated[float, Ge(0), Le(1)]
+Seconds = Annotated[float, Ge(0), Le(1e6)]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@declared
 class Faults:
     """Faults of delegates and of the network. Delegates are given by rank (0: the most votes)."""
 
-    crashed: tuple[int, ...] = field((), help="delegates that have crashed; 0 has most votes")
-    slow: tuple[int, ...] = field((), help="delegates that compute slowly")
-    slow_factor: int = field(
-        _SLOW_FACTOR, help="how many times longer slow delegates compute", least=1, most=10**6
-    )
-    loss_probability: float = field(0.0, help="probability that a message is lost", most=1.0)
+    crashed: Annotated[Ranks, Doc("delegates that have crashed; 0 has most votes")] = ()
+    slow: Annotated[Ranks, Doc("delegates that compute slowly")] = ()
+    slow_factor: Annotated[
+        int, Ge(1), Le(10**6), Doc("how many times longer slow delegates compute")
+    ] = _SLOW_FACTOR
+    loss_probability: Annotated[Share, Doc("probability that a message is lost")] = 0.0
     """Probability that a message is lost; it is not sent again."""
-    delay_probability: float = field(0.0, help="probability that a message is delayed", most=1.0)
-    delay_seconds: float = field(0.0, help="delay of a delayed message", most=1e6)
-    partition_fraction: float = field(
-        0.0, help="share of the nodes in one part of a partition", most=1.0
-    )
+    delay_probability: Annotated[Share, Doc("probability that a message is delayed")] = 0.0
+    delay_seconds: Annotated[Seconds, Doc("delay of a delayed message")] = 0.0
+    partition_fraction: Annotated[Share, Doc("share of the nodes in one part of a partition")] = 0.0
     """Share of all nodes, the first ones, that is partitioned from the rest."""
-    heal_seconds: float = field(0.0, help="when the partition ends", most=1e6)
+    heal_seconds: Annotated[Seconds, Doc("when the partition ends")] = 0.0
     """When the partition ends; messages across it arrive no earlier."""
-    invalid: tuple[int, ...] = field((), help="delegates that propose invalid blocks")
-    equivocating: tuple[int, ...] = field((), help="delegates that propose two blocks")
+    invalid: Annotated[Ranks, Doc("delegates that propose invalid blocks")] = ()
+    equivocating: Annotated[Ranks, Doc("delegates that propose two blocks")] = ()
     """Delegates that propose two blocks and vote for whichever block the receiver has."""
+    _prefix: ClassVar[str] = "faults."
 
     def __post_init__(self) -> None:
-        checks.check_declared(self, prefix="faults.")
         for name in RANKS:
             ranks = getattr(self, name)
             if len(set(ranks)) != len(ranks):

@@ -15,29 +15,24 @@ Times are integers in nanoseconds. A message is split into packets, each with a 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from functools import cache
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from pqchain import checks, installation
-from pqchain.checks import number, one_of
+from pqchain import installation
+from pqchain.checks import Doc, Ge, Le, declared
 from pqchain.errors import UnknownName, UsageError
 
 Law = Literal["paper-serial", "csma", "star", "mesh", "regions", "uplink", "gossip", "host"]
+RegionTable = Literal["2026", "2019"]
 Array = npt.NDArray[np.int64]
 
 NAMES: tuple[Law, ...] = get_args(Law)
 """Names of all laws."""
-
-_DATA = installation.read_toml(installation.data("consensus") / "networks.toml")
-
-_PARAMETERS = {law: frozenset(row["parameters"]) for law, row in _DATA["laws"].items()}
-"""Names of the parameters of each law."""
-
-REGIONS: dict[str, list[dict[str, Any]]] = _DATA["regions"]
-"""Regions of the world by year: share of the nodes, link rates, and latencies to all regions."""
 
 TCP_SEGMENT_BYTES = 1448
 """Payload of a TCP segment with timestamps at an MTU of 1500 bytes."""
@@ -52,12 +47,30 @@ SECOND = 10**9
 """Nanoseconds per second."""
 
 
+@cache
+def _data() -> Mapping[str, Any]:
+    """Return the laws' parameters and defaults, and the regions of the world by year."""
+    return installation.read_toml(installation.data("consensus") / "networks.toml")
+
+
+def regions(table: RegionTable) -> list[dict[str, Any]]:
+    """Return regions of the world: share of the nodes, link rates, and latencies to all regions."""
+    rows: list[dict[str, Any]] = _data()["regions"][table]
+    return rows
+
+
 def nanoseconds(seconds: float) -> int:
     """Round seconds to integer nanoseconds."""
     return round(seconds * SECOND)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+Rate = Annotated[float, Ge(1), Le(1e18)]
+Size = Annotated[int, Ge(0), Le(2**32)]
+Number = Annotated[float, Ge(0), Le(1e18)]
+Seconds = Annotated[float, Ge(0), Le(1e6)]
+
+
+@declared
 class SerialLaw:
     """Latency of paper-serial: N^2 * (pair + bytes * (pk + sig) + verifies * v) + N * signs * s.
 
@@ -66,17 +79,13 @@ class SerialLaw:
     the costs of its Tables 1 to 4. Only the form is established; see that module.
     """
 
-    pair_seconds: float = 0.019516
-    byte_seconds: float = 2.1947e-6
-    verifies: float = 28.098
-    signs: float = 2.4882
-
-    def __post_init__(self) -> None:
-        for name in self.__slots__:
-            number(f"SerialLaw.{name}", getattr(self, name))
+    pair_seconds: Number = 0.019516
+    byte_seconds: Number = 2.1947e-6
+    verifies: Number = 28.098
+    signs: Number = 2.4882
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@declared
 class ServiceTimes:
     """Processing times of a computer that runs all delegates, except signing and verifying.
 
@@ -84,61 +93,52 @@ class ServiceTimes:
     measures those of this computer.
     """
 
-    message_seconds: float = 200e-6
+    message_seconds: Number = 200e-6
     """Per message: sending, transport and reception, independent of its length."""
-    byte_seconds: float = 4e-9
+    byte_seconds: Number = 4e-9
     """Per byte of a message."""
-    transaction_seconds: float = 60e-6
+    transaction_seconds: Number = 60e-6
     """Per transaction of a block that is verified, in addition to its signature."""
-    height_seconds: float = 2e-3
+    height_seconds: Number = 2e-3
     """Per delegate and height: to start the height and to store its block."""
 
-    def __post_init__(self) -> None:
-        for name in self.__slots__:
-            number(f"ServiceTimes.{name}", getattr(self, name))
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@declared
 class Network:
     """Network model: a timing law and its parameters; `named` fills in the defaults of a law."""
 
     law: Law
-    rate_bits_per_second: float = checks.field(5e6, help="bits per second of a link", least=1.0)
-    latency_seconds: float = checks.field(0.002, help="seconds of a link, one way", most=1e6)
-    jitter_fraction: float = checks.field(
-        0.0, help="maximum delay as a fraction of the latency", most=10.0
-    )
+    rate_bits_per_second: Annotated[Rate, Doc("bits per second of a link")] = 5e6
+    latency_seconds: Annotated[Seconds, Doc("seconds of a link, one way")] = 0.002
+    jitter_fraction: Annotated[
+        float, Ge(0), Le(10), Doc("maximum delay as a fraction of the latency")
+    ] = 0.0
     """A message is late by up to this fraction of the latency, drawn uniformly."""
     transport: Literal["udp", "tcp"] = "udp"
     """tcp adds a handshake before the block; losses and slow start are not modelled."""
-    packet_bytes: int = checks.field(1400, help="payload of a packet", least=1)
-    header_bytes: int = checks.field(30, help="headers of a packet: UDP 8, IP 20, link 2")
-    gap_seconds: float = checks.field(0.0, help="csma: time of a frame in addition to its bits")
-    contention_seconds: float = checks.field(0.0, help="csma: back-off of the last of many senders")
+    packet_bytes: Annotated[Size, Ge(1), Doc("payload of a packet")] = 1400
+    header_bytes: Annotated[Size, Doc("headers of a packet: UDP 8, IP 20, link 2")] = 30
+    gap_seconds: Annotated[Number, Doc("csma: time of a frame in addition to its bits")] = 0.0
+    contention_seconds: Annotated[Number, Doc("csma: back-off of the last of many senders")] = 0.0
     """Back-off of the last sender while the channel is already free."""
-    peers: int = checks.field(
-        8, help="gossip: peers to which a node forwards a block", least=1, most=1024
-    )
+    peers: Annotated[
+        int, Ge(1), Le(1024), Doc("gossip: peers to which a node forwards a block")
+    ] = 8
     """gossip: number of peers to which a node forwards a block: its successor and others that are
     drawn independently, so one may be drawn twice; every other node once if there are no more."""
-    world: bool = checks.field(False, help="gossip, uplink: nodes are in six regions of the world")
-    region_table: Literal["2026", "2019"] = checks.field(
-        "2026",
-        choices=tuple(REGIONS),
-        help="year of the regions' latencies, rates and shares of nodes",
-    )
+    world: Annotated[bool, Doc("gossip, uplink: nodes are in six regions of the world")] = False
+    region_table: Annotated[
+        RegionTable, Doc("year of the regions' latencies, rates and shares of nodes")
+    ] = "2026"
     """Year of the table of regions, for `regions`, and for gossip in regions of the world."""
     serial: SerialLaw = SerialLaw()
-    processors: int = checks.field(
-        1, help="host: processors that all delegates share", least=1, most=4096
-    )
+    processors: Annotated[
+        int, Ge(1), Le(4096), Doc("host: processors that all delegates share")
+    ] = 1
     """The delegate of rank r computes on the processor with index r modulo this."""
     service_times: ServiceTimes = ServiceTimes()
 
     def __post_init__(self) -> None:
-        _check_law(self.law)
-        checks.check_declared(self)
-        one_of("transport", self.transport, ("udp", "tcp"))
         # A draw of jitter has 32 bits, which is 4.29 s in nanoseconds; see `draws.scale`.
         jitter = self.latency_seconds * self.jitter_fraction
         if jitter >= 4.0:
@@ -155,13 +155,14 @@ class Network:
     @property
     def regions(self) -> list[dict[str, Any]]:
         """The regions of `region_table`."""
-        return REGIONS[self.region_table]
+        return regions(self.region_table)
 
     @property
     def parameters(self) -> frozenset[str]:
         """Names of the parameters that have an effect on this network."""
         links = {"rate_bits_per_second", "latency_seconds"}
-        return _PARAMETERS[self.law] - (links if self.is_regional else {"region_table"})
+        parameters = frozenset(_data()["laws"][self.law]["parameters"])
+        return parameters - (links if self.is_regional else {"region_table"})
 
     def bits(self, payload_bytes: int) -> int:
         """Return the bits of a message on a link, headers included."""
@@ -199,15 +200,10 @@ def named(law: str, **changes: Any) -> Network:
     5000000.0
     """
     law = law.casefold() if isinstance(law, str) else law
-    _check_law(law)
-    settings: dict[str, Any] = {"law": law, **_DATA["laws"][law].get("defaults", {}), **changes}
-    try:
-        network = Network(**settings)
-    except TypeError as error:
-        raise UsageError(
-            f"parameters of a network must be fields of pqchain.consensus.Network "
-            f"({', '.join(Network.__slots__)}); got {', '.join(sorted(changes))}. {error}."
-        ) from error
+    if law not in NAMES:
+        raise UnknownName("network", law, NAMES, "`pqchain consensus --help`.")
+    settings: dict[str, Any] = {"law": law, **_data()["laws"][law].get("defaults", {}), **changes}
+    network = Network(**settings)
     if unsupported := sorted(set(changes) - network.parameters):
         kind = f"{law} with world" if network.world and network.is_regional else law
         raise UsageError(
@@ -215,11 +211,6 @@ def named(law: str, **changes: Any) -> Network:
             f"got {', '.join(unsupported)}. Leave them out."
         )
     return network
-
-
-def _check_law(law: str) -> None:
-    if law not in NAMES:
-        raise UnknownName("network", law, NAMES, "`pqchain consensus --help`.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

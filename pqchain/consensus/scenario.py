@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from pqchain import checks
 from pqchain.chain import encoding
-from pqchain.checks import field, integer, one_of
+from pqchain.checks import Doc, Ge, Le, declared, integer
 from pqchain.consensus import identifiers, lengths
 from pqchain.consensus.faults import NO_FAULTS, RANKS, Faults
 from pqchain.consensus.network import Network, named
+from pqchain.costs import Costs, CostTable
 from pqchain.errors import UsageError
-
-if TYPE_CHECKING:
-    from pqchain.costs import Costs, CostTable
 
 SCHEMA_VERSION = 3
 """Version of the model; it changes whenever the model's results change.
@@ -48,13 +44,15 @@ Voting = Literal["plurality", "approval", "weighted"]
 
 _PAPER_SERIAL = named("paper-serial")
 
+Size = Annotated[int, Ge(0), Le(2**32)]
+Seconds = Annotated[float, Ge(0), Le(1e6)]
 
 def quorum(nodes: int) -> int:
     """Return the votes of a quorum: nodes minus the largest f with 3 f < nodes."""
     return nodes - (nodes - 1) // 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@declared
 class Layout:
     """Sizes in bytes of a transaction without its signature, and of a block without transactions.
 
@@ -62,16 +60,14 @@ class Layout:
     paper; see `pqchain.works.pqdpol.DATA_BYTES`.
     """
 
-    data_bytes: int = field(12, help="data of a transaction", most=encoding.MAX_DATA_BYTES)
+    data_bytes: Annotated[int, Ge(0), Le(encoding.MAX_DATA_BYTES), Doc("data of a transaction")] = (
+        12
+    )
     key_mode: Literal["inline", "registered", "recovered"] = "inline"
-    overhead_bytes: int | None = field(None, help="default: as pqchain encodes it", most=2**32)
+    overhead_bytes: Annotated[Size | None, Doc("default: as pqchain encodes it")] = None
     """Bytes of a transaction without its signature and inline public key."""
-    header_bytes: int | None = field(None, help="default: as pqchain encodes it", most=2**32)
+    header_bytes: Annotated[Size | None, Doc("default: as pqchain encodes it")] = None
     """Bytes of a block without its transactions."""
-
-    def __post_init__(self) -> None:
-        checks.check_declared(self)
-        one_of("key_mode", self.key_mode, ("inline", "registered", "recovered"))
 
     def transaction_bytes(self, costs: Costs, signature_bytes: int) -> int:
         """Return the size in bytes of a transaction whose signature has `signature_bytes` bytes."""
@@ -94,83 +90,63 @@ class Layout:
         return encoding.header_bytes() if self.header_bytes is None else self.header_bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@declared
 class Scenario:
     """All parameters that determine a run; equal scenarios give equal results."""
 
     algorithm: str
     costs: CostTable
-    nodes: int = field(32, help="nodes of the network", least=1, most=MAX_NODES)
-    delegates: int | None = None
+    nodes: Annotated[int, Ge(1), Le(MAX_NODES), Doc("nodes of the network")] = 32
+    delegates: Annotated[int | None, Ge(1)] = None
     """Number of nodes that verify and vote; by default all."""
     network: Network = _PAPER_SERIAL
     exchange: Exchange | None = None
     """broadcast: the proposer sends the block to every delegate. all-to-all: every delegate sends
     its copy to every other one. By default, what the network's law implies."""
-    vote_phases: int | None = field(
-        None, help="rounds of votes", most=2, by_default="as the law of the network implies"
-    )
+    vote_phases: Annotated[
+        int | None, Ge(0), Le(2), Doc("rounds of votes; default: as the network's law implies")
+    ] = None
     """0: a valid block is final. 1: a quorum of votes. 2: a quorum of votes, then of commits."""
-    proposal: Proposal = field(  # noqa: RUF009
-        "votes",
-        help="order of proposers: by votes, by luck (Proof of Luck), or by name (DPoS)",
-        choices=get_args(Proposal),
-    )
+    proposal: Annotated[
+        Proposal, Doc("order of proposers: by votes, by luck (Proof of Luck), or by name (DPoS)")
+    ] = "votes"
     """votes: in turns, by number of votes. dpos: in turns, by number of the node."""
-    round_seconds: float = field(
-        0.0, help="Proof of Luck's ROUND_TIME", most=1e6, by_default="no waiting"
-    )
-    attestation_seconds: float = field(
-        0.0, help="time to attest a block in trusted hardware", most=1e6
-    )
-    attestation_verify_seconds: float = field(0.0, help="time to verify an attestation", most=1e6)
-    voting: Voting = field(  # noqa: RUF009
-        "plurality", help="how nodes elect delegates", choices=get_args(Voting)
-    )
-    block_bytes: int = field(
-        50_000, help="maximum size of a block", least=1, most=2**40, by_default="as in the paper"
-    )
+    round_seconds: Annotated[Seconds, Doc("Proof of Luck's ROUND_TIME; 0: no waiting")] = 0.0
+    attestation_seconds: Annotated[Seconds, Doc("time to attest a block in trusted hardware")] = 0.0
+    attestation_verify_seconds: Annotated[Seconds, Doc("time to verify an attestation")] = 0.0
+    voting: Annotated[Voting, Doc("how nodes elect delegates")] = "plurality"
+    block_bytes: Annotated[
+        int, Ge(1), Le(2**40), Doc("maximum size of a block; default: as in the paper")
+    ] = 50_000
     layout: Layout = Layout()
-    arrivals_per_second: float = field(
-        0.0, help="new transactions per second", most=1e9, by_default="blocks are always full"
-    )
+    arrivals_per_second: Annotated[
+        float, Ge(0), Le(1e9), Doc("new transactions per second; 0: blocks are always full")
+    ] = 0.0
     """Rate of a Poisson process; 0: there are always enough transactions to fill a block."""
     signed_blocks: bool = False
     """Whether signing and verifying the block itself takes time."""
     signed_votes: bool = True
     """Whether signing and verifying votes takes time."""
-    certificates: Certificates = field(  # noqa: RUF009
-        "none", help="what is sent of a quorum of votes", choices=get_args(Certificates)
-    )
+    certificates: Annotated[Certificates, Doc("what is sent of a quorum of votes")] = "none"
     """broadcast: a delegate with a quorum sends its signatures to all others, before its next vote.
     next-block: a block contains the quorum of its parent, which its receivers verify."""
-    pipelined: bool = field(False, help="propose the next block at a quorum of votes")
+    pipelined: Annotated[bool, Doc("propose the next block at a quorum of votes")] = False
     """Whether the next proposer proposes as soon as it has a quorum of votes for the block before,
     while the delegates still commit; otherwise a height starts when the one before is final."""
-    verification_threads: int = field(1, help="threads that verify a block", least=1, most=4096)
-    blocks: int = field(1, help="number of consecutive heights", least=1, most=10**6)
-    view_timeout_seconds: float | None = field(
-        None, help="timeout of a view; required with faults", least=1e-9, most=1e7
-    )
-    max_views: int = field(8, help="maximum number of views of a height", least=1, most=10**4)
+    verification_threads: Annotated[int, Ge(1), Le(4096), Doc("threads that verify a block")] = 1
+    blocks: Annotated[int, Ge(1), Le(10**6), Doc("number of consecutive heights")] = 1
+    view_timeout_seconds: Annotated[
+        float | None, Ge(1e-9), Le(1e7), Doc("timeout of a view; required with faults")
+    ] = None
+    max_views: Annotated[int, Ge(1), Le(10**4), Doc("maximum number of views of a height")] = 8
     faults: Faults = NO_FAULTS
-    seed: int = field(0, help="seed of all random draws", most=2**63)
+    seed: Annotated[int, Ge(0), Le(2**63), Doc("seed of all random draws")] = 0
 
     def __post_init__(self) -> None:
         """Derive fields that are None from the others; raise UsageError for an invalid scenario."""
-        from pqchain.costs import CostTable  # late: the help of a command needs no pandas
-
-        parts = {"costs": CostTable, "network": Network, "layout": Layout, "faults": Faults}
-        for name, expected in parts.items():
-            part = getattr(self, name)
-            if not isinstance(part, expected):
-                raise UsageError(f"{name} must be a {expected.__name__}; got {part!r}.")
         row = self.costs[self.algorithm]
         object.__setattr__(self, "algorithm", row.algorithm)
         row.require("verify")
-        one_of("proposal", self.proposal, get_args(Proposal))
-        one_of("voting", self.voting, get_args(Voting))
-        checks.check_declared(self)
         if self.delegates is None:
             object.__setattr__(self, "delegates", self.nodes)
         integer("delegates (of nodes)", self.delegates, least=1, most=self.nodes)
@@ -178,7 +154,6 @@ class Scenario:
         if self.exchange is None:
             shared = law == "paper-serial" or (law in ("csma", "host") and not self.vote_phases)
             object.__setattr__(self, "exchange", "all-to-all" if shared else "broadcast")
-        one_of("exchange", self.exchange, get_args(Exchange))
         if (law, self.exchange) in (("paper-serial", "broadcast"), ("gossip", "all-to-all")):
             raise UsageError(
                 f"exchange must not be {self.exchange!r} on {law}. Leave it out, or give another "
@@ -385,7 +360,7 @@ class Scenario:
     @property
     def identifier(self) -> str:
         """SHA-256 of the inputs that determine the result: fields, costs and schema version."""
-        values = {name: getattr(self, name) for name in self.__slots__} | {
+        values = {row.name: getattr(self, row.name) for row in dataclasses.fields(self)} | {
             # The used row only: other rows of the table do not change the result.
             "costs": self.cost,
             "costs_source": self.costs.source,

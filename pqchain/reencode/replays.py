@@ -19,7 +19,7 @@ from pqchain.errors import DataError, UsageError
 from pqchain.installation import MAX_JSON_BYTES, read_bytes
 from pqchain.reencode import runs
 from pqchain.reencode.runs import ReplayOutcome, scenario_row
-from pqchain.reencode.scenario import MAX_REPEATS, SCHEMA_VERSION, STREAMS, ReplayScenario
+from pqchain.reencode.scenario import MAX_REPEATS, SCHEMA_VERSION, STREAMS, ReplayScenario, Streams
 from pqchain.results import Contract, checksum, scratch
 from pqchain.results.files import write_atomically
 from pqchain.statistics import half_width
@@ -111,7 +111,7 @@ class Replay:
 def replay(
     scenario: ReplayScenario,
     *,
-    streams: Sequence[str] = (),
+    streams: Sequence[Streams] = (),
     repeats: int = 1,
     progress: bool = False,
     store: Path | None = None,

@@ -16,7 +16,7 @@ from typing import Any
 from pqchain import checks
 from pqchain.errors import DataError
 from pqchain.reencode.protocol.work import PHASES, Record
-from pqchain.reencode.scenario import BYZANTINE_FAULTS, ReplayScenario, from_plain
+from pqchain.reencode.scenario import BYZANTINE_FAULTS, ReplayScenario
 from pqchain.reencode.storage import erasure, store
 from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.drivers import cluster, processes, virtual
@@ -189,7 +189,7 @@ def prepare_node(
     index: int, folder: Path, *, scenario: Mapping[str, Any], faults: Mapping[str, str]
 ) -> None:
     """Store one node's chunk of every block in its folder; parameters are those of the job."""
-    _prepare(from_plain(scenario), {index: folder}, None)
+    _prepare(checks.typed(scenario, ReplayScenario, "the scenario"), {index: folder}, None)
 
 
 def _prepare(scenario: ReplayScenario, folders: Mapping[int, Path], blocks: range | None) -> None:

@@ -216,7 +216,7 @@ class Plan:
     region_table: Annotated[
         str | None,
         Input("network", "year of the regions' latencies, rates and shares of nodes",
-              choices=tuple(networks.REGIONS)),
+              choices=get_args(networks.RegionTable)),
     ] = None  # fmt: skip
     upload_copies: Annotated[
         int,

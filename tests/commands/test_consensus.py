@@ -64,7 +64,7 @@ def test_delegates_are_capped_at_the_nodes_with_a_note(capsys):
 
 def test_help_explains_zero_arrivals(capsys):
     assert cli.main(["consensus", "--help-all"]) == 0
-    assert "default: 0, blocks are always full" in " ".join(capsys.readouterr().out.split())
+    assert "0: blocks are always full" in " ".join(capsys.readouterr().out.split())
 
 
 def test_several_seeds_become_means_with_intervals(capsys):

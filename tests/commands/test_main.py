@@ -274,14 +274,14 @@ def test_help_shows_the_defaults_and_bounds_of_the_dataclass(module, number, cap
     assert len(mirrors) == number
     for option, said in mirrors.items():
         owner, _, name = said["field"].partition(".")
-        each, meaning = checks.meanings(getattr(module, owner))[name]
+        each = checks.declarations(getattr(module, owner))[name]
         about = " ".join(re.split(r"\n +--", shown.partition(f"\n  {option} ")[2])[0].split())
         default = each.default if said.get("show_default", True) else None
         if isinstance(default, float):
             assert f"default: {default:g}" in about
         elif default is not None and default is not False:
             assert f"default: {default}" in about
-        assert meaning.bounds in about
+        assert each.bounds in about
 
 
 def test_options_list_the_choices_of_the_code():

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, get_args
 
 from hypothesis import strategies as st
 
 from pqchain.consensus.faults import Faults
-from pqchain.consensus.network import NAMES, REGIONS, Law, Network, SerialLaw, ServiceTimes
+from pqchain.consensus.network import NAMES, Law, Network, RegionTable, SerialLaw, ServiceTimes
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.costs import Costs, CostTable
 
@@ -68,7 +68,7 @@ def networks(draw: st.DrawFn, laws: tuple[Law, ...] = NAMES) -> Network:
         contention_seconds=draw(st.sampled_from([0.0, 5e-4])),
         peers=draw(st.integers(1, 8)),
         world=draw(st.booleans()),
-        region_table=draw(st.sampled_from(list(REGIONS))),
+        region_table=draw(st.sampled_from(get_args(RegionTable))),
         processors=draw(st.integers(1, 5)),
         service_times=draw(
             st.sampled_from([_FREE, ServiceTimes(), ServiceTimes(byte_seconds=1e-7)])

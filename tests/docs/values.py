@@ -16,7 +16,7 @@ from packages.conform.tests.test_generators import COUNTS
 from pqchain import algorithms, papers, study
 from pqchain.bench import comparing, stored
 from pqchain.chain import encoding
-from pqchain.consensus.network import REGIONS
+from pqchain.consensus.network import regions
 from pqchain.crypto import isolated
 from pqchain.falcon import model, rtl
 from pqchain.study import validation
@@ -99,7 +99,7 @@ def columns() -> dict[tuple[str, str], bool]:
 
 def latencies(table: str) -> list[list[float]]:
     """Return the milliseconds between the regions of a table of the network of the world."""
-    return [region["latency_milliseconds"] for region in REGIONS[table]]
+    return [region["latency_milliseconds"] for region in regions(table)]
 
 
 def latency_factor() -> float:

@@ -1,20 +1,12 @@
 """Scenarios: invalid ones are rejected, and equal ones share an id."""
 
-import json
 from dataclasses import asdict, replace
 
 import pytest
 
+from pqchain import checks
 from pqchain.errors import UnknownName, UsageError
-from pqchain.reencode.scenario import (
-    PRESETS,
-    Compute,
-    Fault,
-    Link,
-    ReplayScenario,
-    from_plain,
-    preset,
-)
+from pqchain.reencode.scenario import PRESETS, Fault, Link, ReplayScenario, preset
 from pqchain.wire.transports import registry
 
 
@@ -24,18 +16,11 @@ from pqchain.wire.transports import registry
         ({"before": (253, 3), "nodes": 256}, "at most 255 in total"),
         ({"nodes": 9}, "nodes must be 10.* got 9"),
         ({"after": (7, 3)}, "at most 9 chunks"),
-        ({"block_bytes": 0}, "block_bytes must be a whole number from 1 to"),
-        ({"block_bytes": 10**14}, "block_bytes must be .* got 100000000000000"),
-        ({"blocks": 0}, "blocks must be .* got 0"),
         ({"blocks": 10**8}, "from 1 to 10000"),
-        ({"seed": -1}, "seed must be a whole number from 0 to"),
-        ({"seed": 1.5}, "seed must be .* got 1.5"),
         ({"datagram_bytes": 1199}, "datagram_bytes must be .* from 1200 to 16000; got 1199"),
-        ({"datagram_bytes": 16_001}, "datagram_bytes must be .* got 16001"),
         ({"failed_node": 10}, "must be from 0 to 9"),
         ({"timeout_seconds": 0.3}, "at least 0.5, twice the heartbeat"),
-        ({"limit_seconds": float("inf")}, "limit_seconds must be a number from 1e-06"),
-        ({"failure_seconds": -1.0}, "failure_seconds must be a number from 0 to"),
+        ({"limit_seconds": 0.0}, "limit_seconds must be a number from 1e-06 to 1e"),
         (
             {"transport": "aioquic", "congestion": "bbr"},
             "must be reno or cubic with aioquic; got bbr",
@@ -53,28 +38,12 @@ def test_invalid_scenarios_are_rejected(changes, message):
         preset("quick", **changes)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"streams": "many"}, {"sources": "far"}, {"mode": "real"}, {"transport": "udp"},
-     {"congestion": "vegas"}, {"experiment": "third"}, {"sessions": "none"}, {"colour": 1}],
-)  # fmt: skip
-def test_unknown_names_are_rejected(changes):
-    with pytest.raises(UnknownName):
-        preset("quick", **changes)
-
-
-def test_unknown_presets_and_faults_are_rejected():
+def test_unknown_names_are_rejected():
     with pytest.raises(UnknownName, match="did you mean 'paper'"):
         preset("papr")
-    with pytest.raises(UnknownName, match="fault"):
-        Fault(node=1, kind="sing")
-
-
-def test_invalid_work_is_rejected():
-    with pytest.raises(UsageError):
-        Compute(decode_bytes_per_second=0.0)
-    with pytest.raises(UsageError):
-        Compute(datagram_seconds=-1.0)
+    for changes in ({"transport": "udp"}, {"congestion": "vegas"}, {"colour": 1}):
+        with pytest.raises(UnknownName):
+            preset("quick", **changes)
 
 
 def test_scenario_resolves_its_transport(monkeypatch):
@@ -96,7 +65,7 @@ def test_ids_depend_on_scenario_fields_only():
 
 def test_scenarios_round_trip_through_json():
     scenario = preset("paper", faults=(Fault(node=3, kind="stall"),), link=Link(loss=0.05))
-    again = from_plain(json.loads(json.dumps(asdict(scenario))))
+    again = checks.typed(asdict(scenario), ReplayScenario, "the scenario")
     assert again == scenario
     assert again.id == scenario.id
 

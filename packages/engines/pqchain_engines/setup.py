@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
 
-from pqchain import checks
-from pqchain.checks import field
+from pqchain.checks import Doc, Ge, Le, declared
 from pqchain.consensus.scenario import quorum
 from pqchain.errors import UsageError
 
@@ -15,52 +14,63 @@ INTERVALS = ("poll_seconds", "flush_seconds", "commit_timeout_seconds")
 """Fields of a setup that only some engines have. The defaults are those of CometBFT's release."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@declared
 class Setup:
     """One run of an engine. Seconds are virtual in the mode "virtual"."""
 
     algorithm: str
     """Signature scheme of the validators."""
-    nodes: int = field(4, help="validators", least=1, most=256)
-    mode: str = field(
-        "virtual", help="clock and network of the engine", choices=("virtual", "loopback", "netns")
-    )
-    heights: int = field(20, help="block heights that count", least=1, most=10_000)
-    warmup: int = field(5, help="heights before them that do not count", most=1000)
-    latency_seconds: float = field(0.05, help="one-way latency of a link", most=60.0)
-    rate_bits_per_second: float = field(
-        0.0, help="rate of a node (cometbft: of a link, not in netns); 0: unlimited", most=1e12
-    )
-    block_bytes: int = field(1000, help="bytes of a block", least=16, most=1 << 26)
-    transactions: int = field(0, help="signed transactions of a block", most=100_000)
-    sign_seconds: float = field(0.0, help="processor time of a signature (virtual)", most=100.0)
-    verify_seconds: float = field(
-        0.0, help="processor time of a verification with a decoded key (virtual)", most=100.0
-    )
-    aggregate_seconds: float = field(
-        0.0, help="processor time per signature of a BLS aggregate (virtual)", most=100.0
-    )
-    leader_timeout_seconds: float | None = field(
-        None, help="default: 600 virtual, else 2", least=0.01, most=3600.0
-    )
-    poll_seconds: float = field(
-        0.1, help="wait of CometBFT's gossip routines", least=0.001, most=10.0
-    )
-    flush_seconds: float = field(
-        0.01, help="wait before CometBFT writes to a connection", least=0.0001, most=1.0
-    )
-    commit_timeout_seconds: float = field(1.0, help="pause of CometBFT after a height", most=60.0)
-    limit_seconds: float = field(
-        3600.0, help="give up after this time of the run's clock", least=1.0, most=1e6
-    )
-    seed: int = field(0, help="seed of the run", most=2**63 - 1)
-    killed_node: int | None = field(None, help="validator that is killed", most=255)
-    killed_after_height: int = field(0, help="height after which it is killed", most=10_000)
-    slow_node: int | None = field(None, help="validator with slow links", most=255)
-    slow_latency_seconds: float = field(0.0, help="latency of its links", most=60.0)
+    nodes: Annotated[int, Ge(1), Le(256), Doc("validators")] = 4
+    mode: Annotated[
+        Literal["virtual", "loopback", "netns"], Doc("clock and network of the engine")
+    ] = "virtual"
+    heights: Annotated[int, Ge(1), Le(10_000), Doc("block heights that count")] = 20
+    warmup: Annotated[int, Ge(0), Le(1000), Doc("heights before them that do not count")] = 5
+    latency_seconds: Annotated[float, Ge(0), Le(60.0), Doc("one-way latency of a link")] = 0.05
+    rate_bits_per_second: Annotated[
+        float,
+        Ge(0),
+        Le(1e12),
+        Doc("rate of a node (cometbft: of a link, not in netns); 0: unlimited"),
+    ] = 0.0
+    block_bytes: Annotated[int, Ge(16), Le(1 << 26), Doc("bytes of a block")] = 1000
+    transactions: Annotated[int, Ge(0), Le(100_000), Doc("signed transactions of a block")] = 0
+    sign_seconds: Annotated[
+        float, Ge(0), Le(100.0), Doc("processor time of a signature (virtual)")
+    ] = 0.0
+    verify_seconds: Annotated[
+        float,
+        Ge(0),
+        Le(100.0),
+        Doc("processor time of a verification with a decoded key (virtual)"),
+    ] = 0.0
+    aggregate_seconds: Annotated[
+        float, Ge(0), Le(100.0), Doc("processor time per signature of a BLS aggregate (virtual)")
+    ] = 0.0
+    leader_timeout_seconds: Annotated[
+        float | None, Ge(0.01), Le(3600.0), Doc("default: 600 virtual, else 2")
+    ] = None
+    poll_seconds: Annotated[
+        float, Ge(0.001), Le(10.0), Doc("wait of CometBFT's gossip routines")
+    ] = 0.1
+    flush_seconds: Annotated[
+        float, Ge(0.0001), Le(1.0), Doc("wait before CometBFT writes to a connection")
+    ] = 0.01
+    commit_timeout_seconds: Annotated[
+        float, Ge(0), Le(60.0), Doc("pause of CometBFT after a height")
+    ] = 1.0
+    limit_seconds: Annotated[
+        float, Ge(1.0), Le(1e6), Doc("give up after this time of the run's clock")
+    ] = 3600.0
+    seed: Annotated[int, Ge(0), Le(2**63 - 1), Doc("seed of the run")] = 0
+    killed_node: Annotated[int | None, Ge(0), Le(255), Doc("validator that is killed")] = None
+    killed_after_height: Annotated[
+        int, Ge(0), Le(10_000), Doc("height after which it is killed")
+    ] = 0
+    slow_node: Annotated[int | None, Ge(0), Le(255), Doc("validator with slow links")] = None
+    slow_latency_seconds: Annotated[float, Ge(0), Le(60.0), Doc("latency of its links")] = 0.0
 
     def __post_init__(self) -> None:
-        checks.check_declared(self)
         for name in ("killed_node", "slow_node"):
             value = getattr(self, name)
             if value is not None and value >= self.nodes:

@@ -21,6 +21,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pqchain.checks import typed
 from pqchain.errors import DataError, PqchainError
 from pqchain.reencode.protocol.chunks import Fetcher
 from pqchain.reencode.protocol.gather import Gather, Recoder
@@ -29,7 +30,7 @@ from pqchain.reencode.protocol.peers import MAX_PARTIAL_BYTES, Peer, PeerSession
 from pqchain.reencode.protocol.placement import Confirmations, Placement
 from pqchain.reencode.protocol.server import ChunkServer
 from pqchain.reencode.protocol.work import NodeContext
-from pqchain.reencode.scenario import ReplayScenario, from_plain
+from pqchain.reencode.scenario import ReplayScenario
 from pqchain.reencode.storage.store import DIGEST_DIGITS, ChunkStore, Manifest
 from pqchain.wire.node import Task
 from pqchain.wire.session import Event, Filled, Key, Opened, Received, Transport
@@ -386,6 +387,6 @@ def build(
     faults: Mapping[str, str],
 ) -> ReencodingNode:
     """Create a node from a scenario as plain JSON; `faults` has the node's index as key."""
-    settings = from_plain(scenario)
+    settings = typed(scenario, ReplayScenario, "the scenario")
     chunks = ChunkStore(folder, synchronise=settings.synchronise)
     return ReencodingNode(index, settings, chunks, transport, fault=faults.get(str(index), ""))

@@ -10,12 +10,11 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
-from pqchain import checks
-from pqchain.errors import UsageError
+from pqchain.checks import Doc, Ge, Le, Lt, declared
 from pqchain.wire.transports.registry import WINDOW_BYTES, Conditions
 
 OVERHEAD_BYTES = 66
@@ -24,25 +23,27 @@ OVERHEAD_BYTES = 66
 _MAX_WINDOW_BYTES = 1 << 29
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+Seconds = Annotated[float, Ge(0), Le(1e7)]
+"""A time; the clock counts nanoseconds in 64 bits, so that 1e7 s leave room for many delays."""
+
+
+@declared
 class Link:
     """Link properties: rate of the ports, one-way delay, loss, queue."""
 
-    bits_per_second: float = checks.field(
-        10e9,
-        help="rate of each port of the virtual network, or of a namespace",
-        least=1.0,
-        most=1e18,
-    )
-    delay_seconds: float = checks.field(
-        50e-6, help="one-way delay of the virtual network, or of a namespace", most=1e7
-    )
-    loss: float = checks.field(
-        0.0, help="probability, below 1, that such a network loses a datagram", most=1.0
-    )
-    queue_bytes: int = 1_000_000
+    bits_per_second: Annotated[
+        float, Ge(1), Le(1e18), Doc("rate of each port of the virtual network, or of a namespace")
+    ] = 10e9
+    delay_seconds: Annotated[
+        Seconds, Doc("one-way delay of the virtual network, or of a namespace")
+    ] = 50e-6
+    loss: Annotated[
+        float, Ge(0), Lt(1), Doc("probability, below 1, that such a network loses a datagram")
+    ] = 0.0
+    # A shorter queue does not hold one burst of datagrams.
+    queue_bytes: Annotated[int, Ge(20_000), Le(2**62)] = 1_000_000
     """Bytes that a port queues before it drops datagrams."""
-    coalescing_seconds: float = 20e-6
+    coalescing_seconds: Seconds = 20e-6
     """Interrupt coalescing: time for which a receiver collects datagrams before reading them."""
 
     def conditions(self, **more: Any) -> Conditions:
@@ -54,15 +55,6 @@ class Link:
         """Limit of unacknowledged bytes: twice the bandwidth-delay product, from 4 to 512 MiB."""
         product = self.bits_per_second / 8 * 2 * self.delay_seconds
         return min(max(WINDOW_BYTES, math.ceil(2 * product)), _MAX_WINDOW_BYTES)
-
-    def __post_init__(self) -> None:
-        checks.check_declared(self)
-        # The clock counts nanoseconds in 64 bits: 1e7 s leave room for many delays.
-        checks.number("coalescing_seconds", self.coalescing_seconds, most=1e7)
-        # A shorter queue does not hold one burst of datagrams.
-        checks.integer("queue_bytes", self.queue_bytes, least=20_000)
-        if self.loss == 1:
-            raise UsageError("loss must be below 1; got 1. No datagram would arrive.")
 
 
 class Clock:
