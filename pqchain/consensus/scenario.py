@@ -47,6 +47,7 @@ _PAPER_SERIAL = named("paper-serial")
 Size = Annotated[int, Ge(0), Le(2**32)]
 Seconds = Annotated[float, Ge(0), Le(1e6)]
 
+
 def quorum(nodes: int) -> int:
     """Return the votes of a quorum: nodes minus the largest f with 3 f < nodes."""
     return nodes - (nodes - 1) // 3
