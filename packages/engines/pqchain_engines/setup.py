@@ -14,6 +14,12 @@ INTERVALS = ("poll_seconds", "flush_seconds", "commit_timeout_seconds")
 """Fields of a setup that only some engines have. The defaults are those of CometBFT's release."""
 
 
+Minute = Annotated[float, Ge(0), Le(60)]
+Rate = Annotated[float, Ge(0), Le(1e12)]
+Work = Annotated[float, Ge(0), Le(100)]
+Node = Annotated[int | None, Ge(0), Le(255)]
+
+
 @declared
 class Setup:
     """One run of an engine. Seconds are virtual in the mode "virtual"."""
@@ -26,49 +32,29 @@ class Setup:
     ] = "virtual"
     heights: Annotated[int, Ge(1), Le(10_000), Doc("block heights that count")] = 20
     warmup: Annotated[int, Ge(0), Le(1000), Doc("heights before them that do not count")] = 5
-    latency_seconds: Annotated[float, Ge(0), Le(60.0), Doc("one-way latency of a link")] = 0.05
+    latency_seconds: Annotated[Minute, Doc("one-way latency of a link")] = 0.05
     rate_bits_per_second: Annotated[
-        float,
-        Ge(0),
-        Le(1e12),
-        Doc("rate of a node (cometbft: of a link, not in netns); 0: unlimited"),
+        Rate, Doc("rate of a node (cometbft: of a link); 0: unlimited")
     ] = 0.0
     block_bytes: Annotated[int, Ge(16), Le(1 << 26), Doc("bytes of a block")] = 1000
     transactions: Annotated[int, Ge(0), Le(100_000), Doc("signed transactions of a block")] = 0
-    sign_seconds: Annotated[
-        float, Ge(0), Le(100.0), Doc("processor time of a signature (virtual)")
-    ] = 0.0
-    verify_seconds: Annotated[
-        float,
-        Ge(0),
-        Le(100.0),
-        Doc("processor time of a verification with a decoded key (virtual)"),
-    ] = 0.0
-    aggregate_seconds: Annotated[
-        float, Ge(0), Le(100.0), Doc("processor time per signature of a BLS aggregate (virtual)")
-    ] = 0.0
+    sign_seconds: Annotated[Work, Doc("processor time of a signature (virtual)")] = 0.0
+    verify_seconds: Annotated[Work, Doc("time to verify with a decoded key (virtual)")] = 0.0
+    aggregate_seconds: Annotated[Work, Doc("time per signature of a BLS aggregate (virtual)")] = 0.0
     leader_timeout_seconds: Annotated[
         float | None, Ge(0.01), Le(3600.0), Doc("default: 600 virtual, else 2")
     ] = None
     poll_seconds: Annotated[
         float, Ge(0.001), Le(10.0), Doc("wait of CometBFT's gossip routines")
     ] = 0.1
-    flush_seconds: Annotated[
-        float, Ge(0.0001), Le(1.0), Doc("wait before CometBFT writes to a connection")
-    ] = 0.01
-    commit_timeout_seconds: Annotated[
-        float, Ge(0), Le(60.0), Doc("pause of CometBFT after a height")
-    ] = 1.0
-    limit_seconds: Annotated[
-        float, Ge(1.0), Le(1e6), Doc("give up after this time of the run's clock")
-    ] = 3600.0
+    flush_seconds: Annotated[float, Ge(0.0001), Le(1.0), Doc("wait before CometBFT writes")] = 0.01
+    commit_timeout_seconds: Annotated[Minute, Doc("pause of CometBFT after a height")] = 1.0
+    limit_seconds: Annotated[float, Ge(1.0), Le(1e6), Doc("time limit of the run's clock")] = 3600.0
     seed: Annotated[int, Ge(0), Le(2**63 - 1), Doc("seed of the run")] = 0
-    killed_node: Annotated[int | None, Ge(0), Le(255), Doc("validator that is killed")] = None
-    killed_after_height: Annotated[
-        int, Ge(0), Le(10_000), Doc("height after which it is killed")
-    ] = 0
-    slow_node: Annotated[int | None, Ge(0), Le(255), Doc("validator with slow links")] = None
-    slow_latency_seconds: Annotated[float, Ge(0), Le(60.0), Doc("latency of its links")] = 0.0
+    killed_node: Annotated[Node, Doc("validator that is killed")] = None
+    killed_after_height: Annotated[int, Ge(0), Le(10_000), Doc("height of the kill")] = 0
+    slow_node: Annotated[Node, Doc("validator with slow links")] = None
+    slow_latency_seconds: Annotated[Minute, Doc("latency of its links")] = 0.0
 
     def __post_init__(self) -> None:
         for name in ("killed_node", "slow_node"):
