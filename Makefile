@@ -18,7 +18,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(PACKAGES:=/pyproject.toml) $(w
 .PHONY: test-long test-memory test-wheel test-aarch64 test-armv7l test-jupyter rtl fpga
 .PHONY: measurements bench-compare bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys bench-flood fuzz-hawk
 .PHONY: test-board test-oldest bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-slhdsa fuzz-slhdsa test-acvp bench-consensus
-.PHONY: sweep-consensus findings conform engines fuzz-conform fuzz-native attack test-quic sanitize sanitize-quic fuzz-falcon
+.PHONY: sweep-consensus conform engines fuzz-conform fuzz-native attack test-quic sanitize sanitize-quic fuzz-falcon
 .PHONY: test-cluster bench-cluster docs figures simulate-delegates fuzz-delegates bench-delegates
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
@@ -28,7 +28,7 @@ $(VENV)/.installed: $(NATIVE_INPUTS)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet -c constraints.txt uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
-		scikit-build-core -r pyproject.toml --extra dev
+		scikit-build-core -r pyproject.toml --extra dev --extra notebooks
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
 		--no-deps --no-build-isolation --reinstall-package pqchain --editable . $(PACKAGES:%=--editable %)
 	@$(BIN)/python -c "$(COMPILED)"
@@ -36,12 +36,12 @@ $(VENV)/.installed: $(NATIVE_INPUTS)
 	@echo "pqchain: ready; next: . $(BIN)/activate; pqchain doctor"
 
 # Extras of pyproject.toml, in the same environment.
-$(VENV)/.notebooks $(VENV)/.browser $(VENV)/.wheel $(VENV)/.fpga: $(VENV)/.%: $(VENV)/.installed
+$(VENV)/.browser $(VENV)/.wheel $(VENV)/.fpga: $(VENV)/.%: $(VENV)/.installed
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
 		-r pyproject.toml --extra $*
 	@touch $@
 
-reproduce: install ## measure, compare with the papers, write results/index.html
+reproduce: install ## measure, execute the notebooks of the works, write results/index.html
 	$(BIN)/pqchain reproduce --preset $(PRESET) --output results
 
 # The tests of a file run in one process, so that their shared fixtures are built once.
@@ -62,8 +62,6 @@ test-memory: install ## run all tests with Python's debug allocator, then a thre
 
 test-jupyter: $(VENV)/.browser ## run every notebook in JupyterLab, in headless Chromium (3 to 6 minutes)
 	$(BIN)/python -m pytest -n 0 -m jupyter tests/notebooks/test_jupyter.py
-
-$(VENV)/.browser: $(VENV)/.notebooks
 
 BOARD := .venv-board
 test-board: $(BOARD)/.installed ## test the overlay driver with the real pynq and a simulated board
@@ -111,13 +109,11 @@ check: install ## check style, types, dependency rules, size and spelling
 	$(BIN)/python tools/size.py
 	$(BIN)/codespell
 
-lab: $(VENV)/.notebooks ## open the notebooks in JupyterLab
+lab: install ## open the notebooks in JupyterLab
 	$(BIN)/python -m jupyterlab notebooks
 
-notebooks: $(VENV)/.notebooks ## run every notebook in place (N=04: one; OUT=folder: leave the checkout as it is; PRESET=paper)
-	PQCHAIN_PRESET=$(PRESET) $(BIN)/python -m nbconvert --to notebook --execute $(if $(OUT),--output-dir $(OUT),--inplace) \
-		--KernelManager.transport_encryption=auto --ExecutePreprocessor.record_timing=False --ExecutePreprocessor.store_widget_state=False \
-		--ExecutePreprocessor.timeout=$(if $(filter paper,$(PRESET)),7200,600) notebooks/$(N)*.ipynb
+notebooks: install ## run every notebook in place (N=04: one; OTHERS=1: not those of works; OUT=folder; PRESET=paper)
+	PQCHAIN_PRESET=$(PRESET) $(BIN)/python tools/notebooks.py $(N) $(if $(OUT),--output $(OUT)) $(if $(OTHERS),--others)
 
 docs: $(VENV)/.docs ## write the documentation site to docs/_build/html; warnings are errors
 	@echo "docs: draws the figures, reads and writes the pages, computes four studies (3 minutes the first time)"
@@ -128,7 +124,7 @@ docs: $(VENV)/.docs ## write the documentation site to docs/_build/html; warning
 figures: $(VENV)/.docs ## render every figure of the gallery into build/figures: light, dark, narrow, for papers (ONLY=names; SLOW=1)
 	$(BIN)/python benchmarks/figures.py build/figures $(if $(ONLY),--only $(ONLY)) $(if $(SLOW),--slow)
 
-$(VENV)/.docs: $(VENV)/.notebooks
+$(VENV)/.docs: $(VENV)/.installed
 	@$(BIN)/python -c "import sys; sys.exit(sys.version_info < (3, 11) and 'make docs needs Python 3.11')"
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
 		-r pyproject.toml --extra docs
@@ -297,12 +293,6 @@ fuzz-falcon: ## fuzz Falcon key recovery: a million signatures with sanitizers (
 	mkdir -p build/fuzz
 	$(CC) -std=c11 -Wall -Wextra -g $(SANITIZE) -o build/fuzz/falcon $(FALCON_C)
 	build/fuzz/falcon 1000000
-
-findings: install ## write docs/papers: the verdicts on each work, without measuring
-	mkdir -p docs/papers
-	for key in $(notdir $(wildcard data/papers/*)); do \
-		$(BIN)/pqchain papers $$key --findings > docs/papers/$$key.tmp || exit 1; \
-		mv docs/papers/$$key.tmp docs/papers/$$key.md; done
 
 conform: install ## test verifiers on boundary vectors, into results/conform (15 minutes, then 6)
 	$(BIN)/pqchain conform vectors --output results/conform/vectors

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.resources import files
 
 import pandas as pd
 from docutils import nodes
@@ -44,8 +43,6 @@ def sections() -> Iterator[Markup]:
     yield Table.of(rows, columns, caption=caption, source=("measured",)).html()
     for machine in names:
         yield from _machine(machine)
-    script = (files("pqchain.report") / "tables.js").read_text(encoding="utf-8")
-    yield Markup(f"<script>\n{script}</script>")
 
 
 def _machine(machine: str) -> Iterator[Markup]:

@@ -123,25 +123,23 @@ class Frames(SphinxDirective):
 
 
 def works() -> Iterator[str]:
-    """Yield a table of the works, one of their printed numbers, and a toctree, in Markdown."""
+    """Yield a table of the works and one of their printed numbers, in Markdown."""
     by_place = registry.works()
-    yield from ("| key and page | work |", "|---|---|")
+    yield from ("| key | work, with its notebook |", "|---|---|")
     for work in by_place:
-        yield f"| [`{work.key}`](papers/{work.key}.md) | {work.paper.title} |"
+        notebook = f"notebooks/{work.paper.notebook}.ipynb"
+        yield f"| `{work.key}` | [{work.paper.title}]({notebook}) |"
     table = pd.concat(work.printed(frames=work.compute(Bench())) for work in by_place)
     yield from ("", f"| counterpart in pqchain | of {len(table)} printed numbers |", "|---|---|")
     for kind, number in printed.counts(table):
         yield f"| {kind if kind == printed.NONE else f'{{term}}`{kind}`'} | {number} |"
-    yield from ("", "```{toctree}", ":hidden:", "")
-    yield from (f"{work.key} <papers/{work.key}>" for work in by_place)
-    yield "```"
 
 
 class Works(SphinxDirective):
     """A list of the works, read from their folders."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the tables and the toctree."""
+        """Return the tables."""
         self.env.note_reread()  # Sphinx does not know the folders of the works
         container = nodes.container()
         self.state.nested_parse(StringList(list(works()), source="works"), 0, container)

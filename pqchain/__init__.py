@@ -2,7 +2,7 @@
 
 Measure: `measure`, `measure_blocks`, `machine`, `bench`. Sign: `open_signer`, `open_kem`,
 `crypto`, `falcon`, `chain`. Model: `study`, `whatif`, `consensus`, `delegates`, `reencode`.
-Compare with works: `papers`, `works`, `report`. Schemes: `algorithms`, `schemes`, `register`,
+Compare with works: `papers`, `works`, `reproduce`. Schemes: `algorithms`, `schemes`, `register`,
 `costs`. Files, figures and tables: `results`, `plots`, `show`, `sentence`.
 
 Importing this package is fast: every name of `__all__` is imported at first use.

@@ -11,7 +11,7 @@ from . import (
     machine as machine,
     plots as plots,
     reencode as reencode,
-    report as report,
+    reproduce as reproduce,
     results as results,
     schemes as schemes,
     study as study,

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
 from pqchain import machine
 from pqchain.bench import presets, variation
 from pqchain.escapes import markdown, visible
 from pqchain.render.notebook import Output
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def header() -> Output:
-    """Return machine, load, preset and commit of this moment in a line, a warning before it.
 
-    Raises UsageError for an unknown PQCHAIN_PRESET.
+def header(measurements: pd.DataFrame | None = None) -> Output:
+    """Return machine, load, preset and commit of a run in a line, warnings before it.
+
+    The run is that of `measurements`, or of this moment. Raises UsageError for an unknown
+    PQCHAIN_PRESET.
     """
-    facts = machine.provenance()
+    if measurements is None:
+        facts: Mapping[str, Any] = machine.provenance()
+        warning = variation.busy(facts)
+    else:
+        facts = measurements.attrs["provenance"]
+        warning = "\n\n".join(variation.warnings(measurements)).removeprefix("Warning: ")
     commit = f"{facts['commit'][:7]}{'-dirty' * facts['commit'].endswith('-dirty')}" or "unknown"
-    load = facts.get("load_average")
+    preset, load = facts.get("preset") or presets.preset(), facts.get("load_average")
     load_text = "unknown" if load is None else f"{load:.1f}"
-    warning = variation.busy(facts)
     text = (
         f"Run on {facts['cpu_model']}, {facts['cpu_count']} processors; load {load_text} at the "
-        f"start, preset {presets.preset()}, pqchain {facts['pqchain']}, commit {commit}, "
+        f"start, preset {preset}, pqchain {facts['pqchain']}, commit {commit}, "
         f"{facts['date'][:10]}."
     )
     if warning:

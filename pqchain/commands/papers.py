@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show all published works, one of them, or one of its tables."""
-    if sum([arguments.findings, arguments.coverage, arguments.table is not None]) > 1:
-        raise UsageError("--findings, --coverage and TABLE exclude each other; give one")
-    if arguments.findings and arguments.key is None:
-        raise UsageError("--findings needs a work: `pqchain papers KEY --findings`")
+    if arguments.coverage and arguments.table is not None:
+        raise UsageError("--coverage and TABLE exclude each other; give one")
     if arguments.coverage:
         return _coverage(arguments)
     from pqchain.works import papers
@@ -35,20 +33,12 @@ def run(arguments: argparse.Namespace) -> int:
         hint = "`pqchain papers KEY` shows a work, `pqchain papers KEY TABLE` one of its tables."
         return console.show(arguments, rows, Table.of(rows, ["key", "title"]), remarks=[hint])
     paper = papers.paper(arguments.key)
-    if arguments.findings:
-        from pqchain.report import findings
-        from pqchain.works import registry
-
-        if arguments.json:
-            verdicts = console.records(findings.judged(registry.get(paper.key)))
-            return console.show(arguments, verdicts)
-        return console.show(arguments, None, findings.page(paper.key).rstrip(), verbatim=True)
     if arguments.table is None:
         data = {"key": paper.key, **asdict(paper)}
         # The folder depends on the installation.
         del data["folder"]
         return console.show(arguments, data, _description(paper))
-    from pqchain.works.chapter import published_table
+    from pqchain.works.tables import published_table
 
     frame = papers.table(arguments.key, arguments.table)
     content = {"paper": arguments.key, "table": arguments.table, **frame.attrs}

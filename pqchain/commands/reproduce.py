@@ -1,4 +1,4 @@
-"""`pqchain reproduce`: measure, compare with the published tables, write the report."""
+"""`pqchain reproduce`: measure, compare with the published tables, write results and pages."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pqchain.figures import Kind
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the report and summarize its results."""
-    from pqchain import bench, report
+    """Write results and pages, and summarize the verdicts."""
+    from pqchain import bench, reproduce
     from pqchain.works.work import split_ours
 
     with console.resumable(arguments, "reproduce", ("only",)) as checkpoint:
-        result = report.reproduce(
+        result = reproduce.run(
             arguments.output,
             preset=arguments.preset or bench.preset(),
             only=arguments.only,
@@ -46,17 +46,14 @@ def run(arguments: argparse.Namespace) -> int:
             for name, count in counts.items()
         },
         "frames": {
-            key: {name: console.records(frame) for name, frame in frames.items()}
-            for key, frames in result.frames.items()
+            work.work.key: {name: console.records(frame) for name, frame in work.frames.items()}
+            for work in result.results
         },
     }
-    tables = []
     if not arguments.json:
         for name, verdicts in counts.items():
             listed = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
             console.print_stderr(f"{name:>38}: {listed}")
         for failure in result.failures:
             console.print_stderr(f"pqchain: {failure}")
-        for work in result.works if arguments.only else ():
-            tables += [table.text() for table in work.tables(result.frames[work.key])]
-    return console.show(arguments, data, *tables, str(result.index), ok=not result.failures)
+    return console.show(arguments, data, str(result.index), ok=not result.failures)

@@ -113,33 +113,47 @@ def measured_on(provenance: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def sentence(template: str, /, **values: str | float | Figure) -> Output:
+def sentence(
+    template: str, facts: Mapping[str, Any] | None = None, /, **values: str | float | Figure
+) -> Output:
     """Return a sentence whose numbers and names are computed.
 
-    The suffix of a value's name states its unit, as for columns: `{sign_seconds}` with 0.00024 is
-    "240 µs". The template and the texts of the values are kept in the output's metadata, where a
-    test compares them with the tables of the notebook. Raises UsageError if the template names a
-    value that is missing, or a value is not used or not finite.
+    The fields of the template are values, or `facts` such as those of a work. The suffix of a
+    field's name states its unit, as for columns: `{sign_seconds}` with 0.00024 is "240 µs";
+    `{share:.1f} %` gives a format instead. The template and the texts of the values are kept in
+    the output's metadata, where a test compares them with the tables of the notebook. A sentence
+    with a fact that the run did not compute only says which. Raises UsageError if the template
+    names a value that is missing, or a value is not used or not finite.
     """
-    texts = {name: _value(name, value) for name, value in values.items()}
-    used = _fields(template)
-    if used != set(texts):
-        unlike = sorted(used ^ set(texts))
+    parts = [part for part in Formatter().parse(template) if part[1] is not None]
+    known = {**(facts or {}), **values}
+    used = {str(name) for _, name, _, _ in parts}
+    missing, unused = sorted(used - set(known)), sorted(set(values) - used)
+    if missing and facts is not None and not unused:
+        return _sentence(f"Not computed in this run: {', '.join(missing)}.", {})
+    if missing or unused:
         raise UsageError(
-            f"the sentence {template!r} and its values differ in {', '.join(unlike)}; give each "
-            "field of the sentence one value"
+            f"the sentence {template!r} and its values differ in {', '.join(missing + unused)}; "
+            "give each field of the sentence one value"
         )
+    texts = {
+        str(name): _value(str(name), known[str(name)], spec or "") for _, name, spec, _ in parts
+    }
+    plain = "".join(
+        text.replace("{", "{{").replace("}", "}}") + (f"{{{name}}}" if name is not None else "")
+        for text, name, _, _ in Formatter().parse(template)
+    )
+    return _sentence(plain, texts)
+
+
+def _sentence(template: str, texts: Mapping[str, str]) -> Output:
     text = template.format(**texts)
     marked = template.format(**{name: markdown(value) for name, value in texts.items()})
-    about = {"sentence": {"template": template, "values": texts}}
+    about = {"sentence": {"template": template, "values": dict(texts)}}
     return Output(visible(text), {"text/markdown": marked}, about)
 
 
-def _fields(template: str) -> set[str]:
-    return {name for _, name, _, _ in Formatter().parse(template) if name}
-
-
-def _value(name: str, value: str | float | Figure) -> str:
+def _value(name: str, value: str | float | Figure, spec: str) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Figure):
@@ -148,7 +162,7 @@ def _value(name: str, value: str | float | Figure) -> str:
         raise UsageError(
             f"the value {name} of a sentence is {value!r}; expected text or a finite number"
         )
-    return Unit.of(name).text(float(value))
+    return format(value, spec) if spec else Unit.of(name).text(float(value))
 
 
 def _is_number(value: Any) -> bool:

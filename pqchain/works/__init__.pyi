@@ -1,2 +1,2 @@
-from . import papers as papers, printed as printed
+from . import papers as papers, printed as printed, tables as tables
 from .registry import get as get, works as works

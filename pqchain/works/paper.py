@@ -82,7 +82,9 @@ class Paper:
     url: str
     doi: str
     place: int
-    """The position of its chapter; works that are reproduced most come first."""
+    """Its position among the works; those that are reproduced most come first."""
+    notebook: str = ""
+    """The name of the notebook that shows its results; "" if it has none."""
     scope: str
     """The part that is reproduced, and the part that is only shown."""
     machine: Mapping[str, str]
@@ -97,7 +99,7 @@ class Paper:
 
     @property
     def key(self) -> str:
-        """The name of the work in commands, files and the report."""
+        """The name of the work in commands and files."""
         return self.folder.name
 
     @property

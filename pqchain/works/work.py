@@ -1,4 +1,4 @@
-"""Interface of a published work, used by the report, the documentation and the commands.
+"""Interface of a published work, used by `reproduce`, the documentation and the commands.
 
 `Work` is complete for a work without computations. One with computations is a subclass in a
 package of its own, which `works.registry` finds by its key.
@@ -6,7 +6,7 @@ package of its own, which `works.registry` finds by its key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,19 +17,13 @@ import pandas as pd
 from pqchain import installation
 from pqchain.errors import DataError
 from pqchain.figures import Kind
-from pqchain.render.plot import Plot
-from pqchain.render.table import Table
 from pqchain.results import Contract
-from pqchain.works import chapter, paper, papers, printed, readers, statements
-from pqchain.works.chapter import Chapter, ReportFinding
+from pqchain.works import paper, papers, printed, readers, statements
 from pqchain.works.comparisons import decide, deciding
 from pqchain.works.paper import Paper
 from pqchain.works.readers import NumberReader
 from pqchain.works.statements import Statement
-from pqchain.works.verdicts import OPEN, Verdict
-
-SPEED, CHECKED = "Times side by side", "Statements, checked"
-"""The parts of a chapter that compare times, and that judge statements."""
+from pqchain.works.verdicts import FAILS, OPEN, Verdict
 
 CLAIMS = Contract.of(
     "claims",
@@ -47,8 +41,21 @@ def split_ours(claims: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return claims[~is_ours], claims[is_ours]
 
 
+def contradictions(by_print: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Return the sentences that a work's numbers contradict in every reading, and in some reading.
+
+    Takes rows of a claims frame with the verdicts by the printed numbers. A sentence that makes
+    several statements is contradicted if every reading of one of them fails.
+    """
+    fails = by_print.assign(fails=by_print["verdict"] == FAILS)
+    readings = fails.groupby(["sentence", "statement"], sort=False)["fails"].agg(["all", "any"])
+    sentences = readings.groupby("sentence", sort=False).any()
+    contradicted = sentences.index[sentences["all"]].tolist()
+    return contradicted, sentences.index[sentences["any"] & ~sentences["all"]].tolist()
+
+
 Frames = Mapping[str, pd.DataFrame]
-"""The results of a work by name. Every frame knows its contract; the report saves each as
+"""The results of a work by name. Every frame knows its contract and is saved as
 `<key>/<name>.csv`."""
 
 _NOT_COMPUTED = Verdict(OPEN, "this run computed nothing that decides it", Kind.MODELLED)
@@ -73,9 +80,6 @@ class Work:
     key = ""
     """The key of a subclass names its folder in `data/papers`."""
 
-    frame_names: Collection[str] = ()
-    """The frames that `chapter.toml` may show, computed in this run or not."""
-
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder or installation.data("papers") / self.key
         self.key = self._folder.name
@@ -94,11 +98,6 @@ class Work:
     def published(self) -> pd.DataFrame:
         """Every printed number, as `pqchain.papers.published` returns them."""
         return papers.published(self.paper)
-
-    @cached_property
-    def chapter(self) -> Chapter:
-        """Tables, figures and findings that `chapter.toml` states."""
-        return chapter.read(self._folder)
 
     def algorithms(self) -> tuple[str, ...]:
         """Return the names of the algorithms whose times the work needs."""
@@ -129,25 +128,9 @@ class Work:
                 for row in frame[frame["status"] == "failed"].to_dict("records"):
                     yield f"{self.key}, {name}: {row[frame.columns[0]]} failed: {row[reason]}"
 
-    def fact_names(self) -> Collection[str]:
-        """Return the names of all facts that findings may use, whether or not this run has them."""
-        return ()
-
     def facts(self, frames: Frames) -> Mapping[str, Any]:
-        """Return this run's facts by name, as values that the findings format."""
+        """Return values that sentences of the notebook state, by name; those that frames give."""
         return {}
-
-    def findings(self, frames: Frames) -> Iterator[ReportFinding]:
-        """Yield the work's findings; those whose facts this run did not compute are left out."""
-        return chapter.findings(self.chapter, self.key, self.facts(frames), self.fact_names())
-
-    def tables(self, frames: Frames) -> Iterable[Table]:
-        """Return the tables of the chapter; the `part` of a table names its section."""
-        return chapter.tables(self.chapter.tables.values(), frames, self.frame_names)
-
-    def figures(self, frames: Frames) -> Iterable[Plot]:
-        """Return the figures of the chapter, which follow the tables of the same section."""
-        return chapter.figures(self.chapter.figures, frames, self.frame_names)
 
     def printed(
         self, measurements: pd.DataFrame | None = None, frames: Frames | None = None

@@ -36,7 +36,7 @@ LIMITS = {
 PRELOADED = (
     *("matplotlib.pyplot", "numpy", "pandas", "simpy", "pqchain.render.table"),
     *("pqchain.bench.gas", "pqchain.chain", "pqchain_conform.suite", "pqchain.plots.consensus"),
-    *("pqchain.consensus.sweeps", "pqchain.reencode.replays", "pqchain.study", "pqchain.report"),
+    *("pqchain.consensus.sweeps", "pqchain.reencode.replays", "pqchain.study", "pqchain.reproduce"),
 )
 """Modules that most commands import; none of them starts a thread, so that forking is safe."""
 

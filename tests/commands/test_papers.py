@@ -1,4 +1,4 @@
-"""`pqchain papers`: works, their published tables, their findings."""
+"""`pqchain papers`: works, their published tables, their coverage."""
 
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ def test_numbers_without_a_value_are_null(capsys):
     [
         (["papers", "pqdpool"], "did you mean 'pqdpol'?"),
         (["papers", "pqdpol", "table9"], "table"),
-        (["papers", "--findings"], "--findings needs a work"),
-        (["papers", "pqdpol", "table4", "--findings"], "exclude each other"),
-        (["papers", "pqdpol", "--findings", "--coverage"], "exclude each other"),
+        (["papers", "pqdpol", "table4", "--coverage"], "exclude each other"),
     ],
 )
 def test_unknown_work_or_table_is_rejected(arguments, message, refused):

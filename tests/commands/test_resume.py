@@ -10,9 +10,10 @@ import pytest
 from pqchain import bench, results
 from pqchain.bench import blocks, operations
 from pqchain.commands.main import main
-from pqchain.report import figures
+from pqchain.reproduce import notebooks
 from pqchain.works import registry
 from tests import frames
+from tests.reproduce.fakes import no_pages
 
 pytestmark = pytest.mark.native
 
@@ -99,7 +100,7 @@ def test_reproduce_computes_only_the_missing_works(monkeypatch, tmp_path, capsys
 
     monkeypatch.setattr(bench, "measure", measure)
     monkeypatch.setattr(bench, "measure_blocks", lambda names, **options: frames.blocks(names))
-    monkeypatch.setattr(figures, "draw", lambda reproduction: {})
+    monkeypatch.setattr(notebooks, "write_pages", no_pages)
     works = {work.key: type(work) for work in registry.works()}
 
     def record(key, is_interrupted):

@@ -137,7 +137,6 @@ def test_without_measurements_only_published_costs_are_used():
         studies.small(patch)
         computed = PqDpol().compute(Bench(measurements=nothing))
     assert "table5-6-here" not in computed
-    assert all("measured" not in table.source for table in PqDpol().tables(computed))
 
 
 def test_without_clock_only_statement_frames_are_computed():
@@ -152,44 +151,3 @@ def test_saved_frames_load_unchanged(computed, tmp_path):
         "table5-6", "table5-6-here", "fit", "left-out", "alternatives", "forms", "delegation",
         "networks", "contest",
     }  # fmt: skip
-
-
-def test_text_shows_print_model_and_error_of_a_cell(computed):
-    text = "\n\n".join(table.text() for table in PqDpol().tables(computed))
-    block = text[text.index("Table 6, latency") :]
-    lines = block[block.index("Falcon-1024") :].splitlines()
-    assert lines[0].split()[:5] == ["Falcon-1024", "printed", "0.129", "0.7907", "!"]
-    assert lines[1].split() == ["corrected", "0.4907"]
-    assert lines[2].split()[:3] == ["fitted", "0.1252", "0.4923"]
-    narrow = "\N{NARROW NO-BREAK SPACE}"
-    assert lines[3].replace(narrow, "").split()[:3] == ["error", "-3.0%", "-37.7%"]
-    assert lines[4].replace(narrow, "").split() == ["error,", "corrected", "+0.3%"]
-    five = text[text.index("Table 5, transactions") :]
-    falcon = five[five.index("Falcon-512") :].splitlines()
-    assert falcon[0].split()[-2:] == ["1.111", "!"]
-    assert falcon[1].split() == ["corrected", "1.1119"]
-    left_out = next(
-        line for line in text[text.index("left out") :].splitlines() if line.startswith("SPHINCS+")
-    )
-    assert left_out.replace("\N{NARROW NO-BREAK SPACE}", " ").split()[1:3] == ["5", "8.7"]
-    assert "Not established: the four coefficients" in text
-    assert "not a prediction" in text.replace("\n", " ")
-
-
-def test_every_table_has_one_label(computed):
-    written = [table.html() for table in PqDpol().tables(computed)]
-    labelled = [
-        [
-            name
-            for name in ("published", "fitted", "modelled", "measured")
-            if f'class="label {name}"' in part
-        ]
-        for part in written
-    ]
-    assert labelled == [
-        ["published", "fitted"], ["published", "fitted"],
-        ["published", "modelled", "measured"], ["published", "modelled", "measured"],
-        ["published", "fitted"], ["published", "fitted"], ["modelled"], ["modelled"],
-    ]  # fmt: skip
-    note = PqDpol().chapter.tables["calibrated"]["note"]
-    assert note.replace("'", "&#x27;") in written[0]

@@ -119,20 +119,6 @@ def test_rows_of_one_clock_have_one_transport(frames):
     assert set(run["heights"]) == {3}
 
 
-@pytest.mark.parametrize("voters", [2, 8])
-def test_caption_states_the_number_of_voters(frames, modelled, voters):
-    run = frames["run"].assign(
-        delegates=lambda run: run["delegates"].where(
-            ~run["setting"].str.startswith(plans.FEW_VOTE), voters
-        )
-    )
-    work = registry.get("pqdpol")
-    captions = [table.caption for table in work.tables({**modelled, **frames, "run": run})]
-    assert [f"at most {voters} that vote" in text for text in captions].count(True) == 1
-    assert not any("{" in text for text in captions)
-    assert any("one run of 3 blocks" in text for text in captions)
-
-
 def test_order_and_growth_are_judged_by_runs_of_each_exchange(frames):
     run = judged(frames)
     falls = run.loc["throughput-falls-with-network"]
@@ -246,8 +232,6 @@ def test_share_facts_state_their_ranges(frames):
     shares = frames["shares"].assign(percent=47.4, percent_low=38.6, percent_high=56.2)
     facts = judging.facts(frames | {"shares": shares})
     assert facts["share_signatures"] == f"47{SPACE}% (39 to 56{SPACE}%)"
-    texts = " ".join(finding["text"] for finding in registry.get("pqdpol").chapter.findings)
-    assert all(f"{{share_{name}}}" in texts for name in shares["what"])
 
 
 def test_without_cpu_affinity_nothing_runs(monkeypatch):

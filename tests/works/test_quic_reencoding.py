@@ -14,7 +14,7 @@ from pqchain.wire.transports import aioquic
 from pqchain.wire.transports.registry import TRANSPORTS
 from pqchain.works import papers, registry
 from pqchain.works.quic_reencoding import frames as built
-from pqchain.works.quic_reencoding import replays, work
+from pqchain.works.quic_reencoding import replays
 from pqchain.works.quic_reencoding.work import QuicReencoding
 from pqchain.works.work import Bench
 from tests import frames
@@ -83,22 +83,14 @@ def test_unsupported_transports_are_rows(found):
     assert math.isnan(table.loc["grpc", "transfer_seconds"])
 
 
-def test_single_block_has_no_saving(found):
-    series = found["figure1"]
-    rows = list(work._figure1(series))
-    assert [(row["blocks"], math.isnan(row["saved"])) for row in rows] == [(1, True), (10, False)]
-
-
-def test_notes_give_the_deviation_of_fitted_phases(found):
+def test_facts_give_the_deviation_of_fitted_phases(found):
     table = found["table1"]
     printed = table[table["run"] == "printed"].set_index("phase")["seconds"]
-    ratios = work._ratios(table)
+    facts = QuicReencoding().facts(found)
     # 0.5 ms for 2 MB, and 7.1 ms for 640 MB as printed.
-    assert ratios["files"] == f"{100 * (5e-4 / 2e6) / (printed['io'] / 640e6):.0f} %"
-    assert ratios["transfer"] == f"{100 * (9e-3 / 2e6) / (printed['transfer'] / 640e6):.0f} %"
-    shown = text(found)
-    assert f"Files come out at {ratios['files']} of the print" in shown
-    assert "the print does not state whether its ten blocks follow each other" in shown
+    expected = {"files_of_print": (5e-4, "io"), "transfer_of_print": (9e-3, "transfer")}
+    for name, (seconds, phase) in expected.items():
+        assert facts[name] == pytest.approx(100 * (seconds / 2e6) / (printed[phase] / 640e6))
 
 
 def test_datagram_time_follows_from_published_values():
@@ -136,31 +128,15 @@ def test_process_that_dies_is_a_row_with_the_reason(monkeypatch):
     assert "terminated abruptly" in row["verdict"]
 
 
-def text(found: dict[str, pd.DataFrame]) -> str:
-    """Return all tables of the work for a terminal."""
-    return "\n\n".join(table.text() for table in QuicReencoding().tables(found))
-
-
-def test_text_lists_rows_and_omissions(found):
-    shown = text(found)
-    for expected in ("published", "replayed", "measured", "5.00", "76.21 %", "grpc", "3.7 %",
-                     "by construction", "95 % interval"):  # fmt: skip
-        assert expected in shown
-    assert "Not done with this preset: single compared with multiplexed on real sockets" in shown
-    assert "--preset paper" in shown
-
-
-def test_page_labels_every_table(found):
-    phases, *streams = [table.html() for table in QuicReencoding().tables(found)]
-    for kind in ("published", "replayed", "measured"):
-        assert f'class="label {kind}"' in phases
-    assert 'class="label measured"' not in streams[0]
-    assert any("unsupported: needs grpcio" in part for part in streams)
+def test_facts_name_omissions_and_fitted_phases(found):
+    facts = QuicReencoding().facts(found)
+    assert "single compared with multiplexed on real sockets" in facts["left_out"]
+    assert facts["claimed"] == 3.7 and facts["transfer"] == 76.21
+    assert {"files_of_print", "live_transfer"} <= set(facts)
 
 
 def test_without_a_clock_nothing_is_replayed():
     assert QuicReencoding().compute(Bench()) == {}
-    assert list(QuicReencoding().tables({})) == list(QuicReencoding().figures({})) == []
 
 
 def test_paper_preset_adds_sockets_and_transports(monkeypatch):
@@ -189,7 +165,7 @@ def test_paper_preset_adds_sockets_and_transports(monkeypatch):
     assert {link.bits_per_second for link in links} == {replays.SHAPED_BITS_PER_SECOND}
     assert found["transports"]["repeats"].tolist() == [5] * len(TRANSPORTS)
     assert found["table1"].attrs["provenance"]["preset"] == "paper"
-    assert "Not done" not in text(found)
+    assert QuicReencoding().facts(found)["left_out"] == "nothing"
 
 
 def asked_of(orders) -> dict[str, int]:
@@ -246,7 +222,7 @@ def test_aioquic_replays_without_the_native_library(monkeypatch):
     monkeypatch.setattr(replays, "_attempt", lambda one, **_: frames.replay_runs({}))
     found = replays.reproduce("quick")
     assert max(wanted.block_bytes for wanted in seen) < 64_000_000
-    assert "was not built" in text(found)
+    assert "was not built" in QuicReencoding().facts(found)["left_out"]
 
 
 def test_sequential_blocks_add_up():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -51,16 +51,10 @@ class FalconHls(Work):
     """Table 3 recomputed from operation counts, Table 2 with our RTL; nothing ran on an FPGA."""
 
     key = "falcon-hls"
-    frame_names = ("table3", "engines")
 
     def models(self) -> Mapping[str, Callable[[], pd.DataFrame]]:
         """Return the functions `table3` and `engines` by frame name."""
         return {"table3": table3, "engines": engines}
-
-    def fact_names(self) -> Collection[str]:
-        """Return the names of the facts: times of Falcon-512, and cycles and cells of our RTL."""
-        times = ("printed_software", "printed_engine", "elsewhere", "quickest", "slowest")
-        return [*times, *_DEVICE, "cycles"]
 
     def facts(self, frames: Frames) -> Mapping[str, Any]:
         """Return the facts: times of Falcon-512, printed and modelled, and cycles of our RTL."""
@@ -69,18 +63,15 @@ class FalconHls(Work):
         table = frames["table3"].query("algorithm == 'Falcon-512'")
         rows = table.set_index("implementation")["ours"]
         schedules = [rows[model.split_row(engine)] for engine in model.SCHEDULES]
-        texts = {
-            "printed_software": rows[_PRINTED["cortex-m4"]],
-            "printed_engine": rows[_PRINTED["cortex-m4+artix-7"]],
-            "elsewhere": rows[model.ALONE],
-            "quickest": min(schedules),
-            "slowest": max(schedules),
+        ours = frames["engines"].query("device == 'xc7'").iloc[0]
+        return {
+            "software_seconds": rows[_PRINTED["cortex-m4"]],
+            "engine_seconds": rows[_PRINTED["cortex-m4+artix-7"]],
+            "elsewhere_seconds": rows[model.ALONE],
+            "quickest_seconds": min(schedules),
+            "slowest_seconds": max(schedules),
+            **{quantity: ours[quantity] for quantity in (*_DEVICE, "cycles_512")},
         }
-        cells = {quantity: figures.integer(_cells(quantity)) for quantity in _DEVICE}
-        engine = frames["engines"]
-        cycles = engine.loc[engine["device"] == "xc7", "cycles_512"].iloc[0]
-        times = {name: SECONDS.text(seconds) for name, seconds in texts.items()}
-        return {**times, **cells, "cycles": figures.integer(cycles)}
 
     def readers(self, frames: Frames) -> Iterable[NumberReader]:
         """Yield readers of parameters, our RTL, Cortex-M4 times from elsewhere, and the model."""

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms, figures, results
-from pqchain.bench import tables as bench_tables
+from pqchain import algorithms, results
 from pqchain.bench.blocks import BLOCK
 from pqchain.chain.state import Reason, Rules, State
-from pqchain.figures import SECONDS, Kind
-from pqchain.render.table import Table
-from pqchain.works import chapter
-from pqchain.works.printed import with_units
+from pqchain.figures import Kind
 from pqchain.works.readers import Number, NumberReader, Undecided, from_values
 from pqchain.works.verdicts import CODE, FAILS, HOLDS, OPEN, Standing, Verdict
 from pqchain.works.work import Bench, Frames, Work
-
-BLOCK_PART = "A block, side by side"
 
 # Columns of a block frame by printed quantity.
 _COUNTS = {
@@ -45,7 +39,6 @@ class MiniBlockchain(Work):
     """Reproduction by a measured block for every scheme that the work names."""
 
     key = "mini-blockchain"
-    frame_names = ("blocks", "block-comparison")
 
     def compute(self, bench: Bench) -> Frames:
         """Return the frames `blocks` and `block-comparison`; none if blocks cannot be measured."""
@@ -76,11 +69,6 @@ class MiniBlockchain(Work):
             single = _single(results.check(frames["blocks"], BLOCK))
             yield _validated(single, names or self.algorithms(), column)
 
-    def fact_names(self) -> Collection[str]:
-        """Return the names of the facts about the blocks, two of them for each scheme."""
-        names = ("schemes", "smallest", "smallest_bytes", "quickest", "quickest_verify", "tampered")
-        return [*names, *(f"{name} {fact}" for name in self.algorithms() for fact in _FACTS)]
-
     def facts(self, frames: Frames) -> Mapping[str, Any]:
         """Return bytes and verification time per transaction of the blocks on one thread."""
         if "blocks" not in frames:
@@ -94,23 +82,13 @@ class MiniBlockchain(Work):
         return {
             "schemes": len(rows),
             "smallest": smallest["algorithm"],
-            "smallest_bytes": figures.integer(smallest["transaction_bytes"]),
+            "smallest_bytes": smallest["transaction_bytes"],
             "quickest": quickest["algorithm"],
-            "quickest_verify": SECONDS.text(_verify_seconds(quickest)),
-            "tampered": sum(row["tampered"] == Reason.BAD_SIGNATURE.value for row in rows),
-            **{
-                f"{row['algorithm']} {fact}": text(row)
-                for row in rows
-                for fact, text in _FACTS.items()
-            },
+            "quickest_seconds": _verify_seconds(quickest),
+            "refused": sum(row["tampered"] == Reason.BAD_SIGNATURE.value for row in rows),
+            **{f"{row['algorithm']} transaction_bytes": row["transaction_bytes"] for row in rows},
+            **{f"{row['algorithm']} verify_seconds": _verify_seconds(row) for row in rows},
         }
-
-    def tables(self, frames: Frames) -> Iterable[Table]:
-        """Yield a table of the printed block and ours, and a table of all our blocks."""
-        if frames:
-            entry = self.chapter.tables["comparison"]
-            yield chapter.table(entry, with_units(frames["block-comparison"]))
-            yield bench_tables.block_table(frames["blocks"], part=BLOCK_PART)
 
 
 def _single(blocks: pd.DataFrame) -> dict[str, dict[Any, Any]]:
@@ -129,13 +107,6 @@ def _row(single: Mapping[str, dict[Any, Any]], name: str) -> dict[Any, Any]:
 
 def _verify_seconds(row: Mapping[Any, Any]) -> float:
     return float(row["verify_median_seconds"] / row["transactions"])
-
-
-# Facts about the block of one scheme, as text.
-_FACTS: dict[str, Callable[[Mapping[Any, Any]], str]] = {
-    "bytes": lambda row: figures.integer(row["transaction_bytes"]),
-    "verify": lambda row: SECONDS.text(_verify_seconds(row)),
-}
 
 
 def _counts(single: Mapping[str, dict[Any, Any]]) -> NumberReader:

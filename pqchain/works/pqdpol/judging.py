@@ -26,7 +26,7 @@ from pqchain.works.pqdpol.plans import (
     VIRTUAL,
 )
 from pqchain.works.pqdpol.rebuilt import QUANTITIES
-from pqchain.works.pqdpol.scaling import AMOUNTS, GROWTH, SHARES
+from pqchain.works.pqdpol.scaling import GROWTH, SHARES
 from pqchain.works.readers import Number, NumberReader, Undecided, step
 from pqchain.works.verdicts import CODE, FAILS, HOLDS, MACHINE, OPEN, Standing, Verdict
 from pqchain.works.work import Frames
@@ -144,7 +144,7 @@ def _reader(paper: Paper, table: pd.DataFrame) -> NumberReader:
 
 
 def parts(frames: Frames) -> dict[str, pd.DataFrame]:
-    """Return, by name, the frames for the chapter's tables of runs."""
+    """Return the runs of Tables 5 and 6, of computers and of voters, by name."""
     if "run" not in frames:
         return {}
     run = results.check(frames["run"], RUN)
@@ -201,21 +201,9 @@ _PLACES = {ONE: "on one processor", EACH: "with a computer each"}
 _SETTINGS = {TABLES: "tables", ONE: "one", EACH: "each"}
 _EXCHANGES = {ALL_TO_ALL: "all", BROADCAST: "broadcast"}
 
-_PAIRS = [
-    f"{setting}_{exchange}" for setting in _SETTINGS.values() for exchange in _EXCHANGES.values()
-]
-
-FACT_NAMES = (
-    *(f"{quantity}_{pair}" for quantity in ("grows", "work") for pair in _PAIRS),
-    *(f"share_{name}" for name in AMOUNTS),
-    "run_schemes", "run_most", "cause", "host_fitted", "host_runs", "host_low", "host_high",
-    "host_median", "host_one_low", "host_one_high", "quickest", "slowest", "voters", "heights",
-    "others", "shares_runs", "shares_nodes",
-)  # fmt: skip
-
 
 def facts(frames: Frames) -> dict[str, Any]:
-    """Return the facts about runs that captions and findings of the chapter may name."""
+    """Return the facts about runs that sentences state."""
     run = results.check(frames["run"], RUN)
     table = cells(run)
     busy, growth = _busy_reason(table), results.check(frames["growth"], GROWTH)
@@ -273,7 +261,7 @@ def _ranks(table: pd.DataFrame) -> dict[str, str]:
             # A rank within the intervals could be noise.
             is_certain = len(ordered) > 1 and _differ(*ordered[:2])
             schemes[rank].add(ordered[0]["algorithm"] if is_certain else "")
-    # The finding names one scheme, so both exchanges must agree on it.
+    # The sentence names one scheme, so both exchanges must agree on it.
     return {rank: names.pop() for rank, names in schemes.items() if len(names) == 1 and all(names)}
 
 

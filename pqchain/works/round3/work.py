@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from pqchain import algorithms, figures
-from pqchain.algorithms import OPERATIONS
 from pqchain.figures import RATIO, SECONDS, Kind
-from pqchain.render.plot import Plot
 from pqchain.render.table import Column, Shown, Table
 from pqchain.works.readers import NumberReader, from_values
 from pqchain.works.round3.table1 import HALVES, QUANTITIES, VARIANTS, cross_check, speedups, table1
@@ -31,7 +29,6 @@ class Round3(Work):
     """A comparison of fourteen implementations, and of two versions of liboqs."""
 
     key = "round3"
-    frame_names = ("table1", "cross-check", "algorithms", *OPERATIONS)
 
     def compute(self, bench: Bench) -> Frames:
         """Return the frames `table1` and `cross-check`; none without measurements."""
@@ -63,13 +60,8 @@ class Round3(Work):
             "Signature candidates": len(schemes) - len(kems),
         }
 
-    def fact_names(self) -> Collection[str]:
-        """Return the names of facts: least and greatest speed-up by AVX2, and one per operation."""
-        names = ("least", "most", *(f"{name}_seconds" for name in OPERATIONS))
-        return [f"{printed} {name}" for printed in self.paper.names for name in names]
-
     def facts(self, frames: Frames) -> Mapping[str, Any]:
-        """Return the speed-ups by AVX2 of the algorithms that have one for every operation."""
+        """Return ratios: least and greatest gain by AVX2 of each algorithm, and by operation."""
         if not frames:
             return {}
         table = frames["table1"]
@@ -81,29 +73,11 @@ class Round3(Work):
                 by_quantity = rows.set_index("quantity")["gain"]
                 named = {"least": by_quantity.min(), "most": by_quantity.max(), **by_quantity}
                 facts |= {f"{name} {fact}": gain for fact, gain in named.items()}
-        return {fact: figures.significant(gain, 2) for fact, gain in facts.items()}
-
-    def tables(self, frames: Frames) -> Iterable[Table]:
-        """Yield both halves of Table 1 and, if computed, the comparison of liboqs versions."""
-        if frames:
-            yield from halves(frames["table1"], self.chapter.tables)
-        yield from super().tables(frames)
-
-    def figures(self, frames: Frames) -> Iterable[Plot]:
-        """Return a figure for each operation of Table 1, and a figure of its sizes."""
-        rows: dict[str, Any] = {}
-        if frames:
-            table = frames["table1"]
-            # A figure needs a measurement; the table shows operations without any.
-            measured = table["ours"].notna().groupby(table["quantity"]).transform("any")
-            timed = table[measured]
-            rows = {name: timed[timed["quantity"] == f"{name}_seconds"] for name in OPERATIONS}
-            rows["algorithms"] = table["algorithm"].drop_duplicates()
-        return super().figures(rows)
+        return {f"{fact.removesuffix('_seconds')}_ratio": gain for fact, gain in facts.items()}
 
 
-def halves(table: pd.DataFrame, entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Table]:
-    """Yield both halves of Table 1 in printed order; the second has the notes on differences."""
+def halves(table: pd.DataFrame) -> Iterator[Table]:
+    """Yield both halves of Table 1 in printed order; the second has the notes on its numbers."""
     gains = table.assign(printed_gain=speedups(table, "printed"), our_gain=speedups(table, "ours"))
     for half, heading in HALVES.items():
         cells = {
@@ -122,20 +96,21 @@ def halves(table: pd.DataFrame, entries: Mapping[str, Mapping[str, Any]]) -> Ite
             in_cycles = [cells.get((*key, cycles), {}) for key in keys]
             rows += _rows(quantity, [cells[(*key, quantity)] for key in keys], in_cycles)
         across = (Column(printed, VARIANTS[variant], True) for printed, variant in keys)
-        entry = entries["half"]
         is_last = half == list(HALVES)[-1]
         yield Table(
             columns=[Column(heading), Column("from"), *across],
             rows=rows,
             row_headers=2,
-            notes=_remarks(table, entries["differences"]) if is_last else (),
-            **{**entry, "caption": entry["caption"].format(half=heading)},
+            notes=_remarks(table) if is_last else (),
+            caption=f"Table 1 in its own layout, {heading} half: bytes, times, cycles, and the "
+            "gain of AVX2, both medians of one run. !: the printed size is of another version, by "
+            "another definition, or wrong in print; the notes name it.",
+            source=(Kind.PUBLISHED, Kind.MEASURED, Kind.REGISTRY),
         )
 
 
-def _remarks(table: pd.DataFrame, differences: Mapping[str, str]) -> list[str]:
-    names = table["algorithm"].drop_duplicates()
-    remarks = [f"{name}: {differences[name]}" for name in names if name in differences]
+def _remarks(table: pd.DataFrame) -> list[str]:
+    remarks = []
     for row in table[~table["quantity"].str.endswith("_cycles")].to_dict("records"):
         place = row["printed_name"]
         if row["quantity"].endswith("_seconds"):

@@ -1,13 +1,9 @@
-"""A fictional sixth work with a computation, a table, a figure and a judged statement."""
+"""A fictional sixth work with a computation and a judged statement."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pqchain import plots
-from pqchain.figures import SECONDS
-from pqchain.render.plot import Plot
-from pqchain.render.table import Column, Table
 from pqchain.results import Contract
 from pqchain.works.readers import Number, NumberReader
 from pqchain.works.verdicts import FAILS, HOLDS, Standing, Verdict
@@ -46,27 +42,3 @@ class Sixth(Work):
         slower = row["flight_seconds"] > row["wire_seconds"]
         evidence = f"{row['flight_seconds']:.0f} s on the wing"
         yield Verdict(HOLDS if slower else FAILS, evidence, "modelled")
-
-    def tables(self, frames: Frames) -> Iterable[Table]:
-        """Show the flight."""
-        yield Table.of(
-            frames["flight"],
-            [
-                Column("algorithm"),
-                Column("wing", numeric=True, show=SECONDS.text, key="flight_seconds"),
-                Column("wire", numeric=True, show=SECONDS.text, key="wire_seconds"),
-            ],
-            caption="A signature over ten kilometres.",
-            source=("modelled",),
-            part="In the air",
-        )
-
-    def figures(self, frames: Frames) -> Iterable[Plot]:
-        """Draw the flight."""
-        yield Plot(
-            name="load",
-            axes=plots.plot_sizes(list(frames["flight"]["algorithm"])),
-            description="Dots: bytes of key and signature.",
-            caption="What a pigeon carries.",
-            part="In the air",
-        )

@@ -1,8 +1,9 @@
-"""Reproduction of the published works in one run: measure, compute, judge, write."""
+"""Reproduction of the published works in one run: measure, compute, save, execute notebooks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pqchain import bench, results
@@ -10,19 +11,18 @@ from pqchain.algorithms import ALGORITHMS
 from pqchain.algorithms import get as algorithm_of
 from pqchain.bench.presets import PresetName
 from pqchain.errors import UnknownPaper, UsageError
-from pqchain.report import folder
-from pqchain.report.run import Reproduction
+from pqchain.reproduce import index, notebooks, store
+from pqchain.reproduce.outcome import Reproduction, WorkResults
 from pqchain.results import outputs
 from pqchain.results.checkpoint import Checkpoint
 from pqchain.works import registry
-from pqchain.works.printed import PRINTED
-from pqchain.works.work import CLAIMS, Bench, Frames, Work
+from pqchain.works.work import Bench, Frames, Work
 
 BASELINE = ("ECDSA-secp256k1", "Schnorr-secp256k1", "ECDSA-P256", "Ed25519")
 """The schemes of chains today; measured in addition to those of the works."""
 
 
-def reproduce(
+def run(
     output: str | Path = "results",
     *,
     preset: PresetName | None = None,
@@ -32,28 +32,49 @@ def reproduce(
     progress: bool = False,
     checkpoint: Checkpoint | None = None,
 ) -> Reproduction:
-    """Measure once, compare with every work (or those in `only`), and write the report.
+    """Measure once, compute every work (or those in `only`), and write the results and pages.
 
-    Writes into the folder `output`: index.html, a page for each work and machine.html; files.json,
-    which lists the files; measurements.csv; <work>/coverage.csv (every printed number), its views
-    comparison.csv and sizes.csv, claims.csv, and the frames of the work, each with a JSON sidecar;
-    `figures/*.svg` and `*.png`. Files appear only when all are complete. Files of an earlier run
-    that this one does not write are removed; the folder must be new, empty, or of an earlier run.
-    `works` replaces those of `pqchain.works.registry`. `algorithms` are measured in addition, such
-    as registered ones. `checkpoint` keeps rounds, blocks and the frames of each work; what it has
-    is not computed again.
+    Writes into the folder `output`: index.html; the executed notebook of each work as
+    `<key>.html`; files.json, which lists the files; and the CSV files of `store`, each with a JSON
+    sidecar. Files appear only when all are complete. Files of an earlier run that this one does
+    not write are removed; the folder must be new, empty, or of an earlier run. `works` replaces
+    those of `pqchain.works.registry`. `algorithms` are measured in addition, such as registered
+    ones. `checkpoint` keeps rounds, blocks and the frames of each work; what it has is not computed
+    again.
 
-    Unexplained sizes and failed computations are in `failures`; a slow machine is not a failure.
-    Raises UnknownPaper for an unknown work and UsageError for an unknown preset or
-    another folder.
+    Unexplained sizes, failed computations and notebooks that raise an error are in `failures`; a
+    slow machine is not a failure. Without the extra `notebooks` there are no pages of works. Raises
+    UnknownPaper for an unknown work and UsageError for an unknown preset or another folder.
     """
     preset = preset or bench.preset()
     bench.presets.named(preset)  # an unknown preset fails before any work is done
     chosen = _chosen(registry.works() if works is None else list(works), only)
     place = Path(output)
     outputs.claim(place)  # an unusable folder fails now and not after minutes of measuring
+    reproduction = compute(
+        chosen, output=place, preset=preset, algorithms=algorithms, progress=progress,
+        checkpoint=checkpoint,
+    )  # fmt: skip
+    with outputs.staged(place) as building:
+        store.save(reproduction, building)
+        pages = notebooks.write_pages(chosen, building, preset=preset)
+        reproduction = replace(reproduction, pages=pages)
+        (building / "index.html").write_text(index.page(reproduction, building), encoding="utf-8")
+    return reproduction
+
+
+def compute(
+    works: Sequence[Work],
+    *,
+    output: Path,
+    preset: PresetName,
+    algorithms: Iterable[str] = (),
+    progress: bool = False,
+    checkpoint: Checkpoint | None = None,
+) -> Reproduction:
+    """Measure once and compute the frames of works; parameters as of `run`, nothing is written."""
     additional = [algorithm_of(name).name for name in algorithms]
-    wanted = {*BASELINE, *(name for work in chosen for name in work.algorithms()), *additional}
+    wanted = {*BASELINE, *(name for work in works for name in work.algorithms()), *additional}
     # In the order of the registry, each scheme once.
     measured = bench.measure(
         [name for name in ALGORITHMS if name in wanted],
@@ -70,19 +91,11 @@ def reproduce(
         ),
         progress=progress,
     )
-    frames = {work.key: _computed(work, tools, checkpoint) for work in chosen}
-    reproduction = Reproduction(
-        output=place,
-        works=tuple(chosen),
-        measurements=measured,
-        printed=results.joined(
-            (work.printed(measured, frames[work.key]) for work in chosen), PRINTED
-        ),
-        claims=results.joined((work.claims(measured, frames[work.key]) for work in chosen), CLAIMS),
-        frames=frames,
+    computed = tuple(
+        WorkResults(work=work, measurements=measured, frames=_computed(work, tools, checkpoint))
+        for work in works
     )
-    folder.write(reproduction)
-    return reproduction
+    return Reproduction(output=output, measurements=measured, results=computed)
 
 
 def _computed(work: Work, tools: Bench, checkpoint: Checkpoint | None) -> Frames:
@@ -105,5 +118,5 @@ def _chosen(works: list[Work], only: Iterable[str] | str | None) -> list[Work]:
             raise UnknownPaper("paper", key, known, "`pqchain papers`.")
     if not keys:
         raise UsageError(f"only must name at least one of {', '.join(known)}; got none")
-    # In the order of the report, whatever the order of `only`.
+    # In the order of the works, whatever the order of `only`.
     return [work for work in works if work.key in keys]

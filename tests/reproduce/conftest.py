@@ -1,10 +1,10 @@
-"""Replacements of slow measurements in tests of the report."""
+"""Replacements of slow measurements in tests of reproductions."""
 
 import pytest
 
 from pqchain import bench
 from pqchain.works.quic_reencoding import replays
-from tests.report.fakes import fake_blocks, fake_replays
+from tests.reproduce.fakes import fake_blocks, fake_replays
 from tests.works import studies
 
 

@@ -1,0 +1,39 @@
+"""Synthetic measurements for tests of reproductions."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+
+from pqchain.reproduce.outcome import Pages
+from tests import frames
+
+
+def fake_measure(
+    change: Callable[[pd.DataFrame], None] | None = None,
+) -> Callable[..., pd.DataFrame]:
+    """Return a replacement of `bench.measure`."""
+
+    def measure(names: list[str], *, preset: str, **options: object) -> pd.DataFrame:
+        measured = frames.measurements(names)
+        measured.attrs["provenance"] = {**frames.PROVENANCE, "preset": preset}
+        if change is not None:
+            change(measured)
+        return measured
+
+    return measure
+
+
+def fake_blocks(names: list[str], *, preset: str, **options: object) -> pd.DataFrame:
+    """Replace `bench.measure_blocks`."""
+    return frames.blocks(names)
+
+
+def fake_replays(preset: str, *, progress: bool) -> dict[str, pd.DataFrame]:
+    """Replace `replays.reproduce`."""
+    return frames.replays()
+
+
+def no_pages(works: Any, results: Any, *, preset: str) -> Pages:
+    """Replace `notebooks.write_pages` where pages do not matter."""
+    return Pages(missing="not in this test")
