@@ -11,6 +11,7 @@ from pqchain.figures import Kind
 def run(arguments: argparse.Namespace) -> int:
     """Write results and pages, and summarize the verdicts."""
     from pqchain import bench, reproduce
+    from pqchain.works import printed
     from pqchain.works.work import split_ours
 
     with console.resumable(arguments, "reproduce", ("only",)) as checkpoint:
@@ -28,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
         "claims checked with the paper's numbers": claims.loc[is_published, "verdict"],
         "claims checked with our numbers": claims.loc[~is_published, "verdict"],
         "statements of ours": added["verdict"],
-        "sizes": result.sizes["verdict"],
+        "sizes": printed.sizes(result.printed)["verdict"],
         "printed numbers, ours": result.printed["kind"],
         "operations timed": result.measurements["status"],
     }
@@ -39,8 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
     data = {
         "ok": not result.failures,
         "failures": result.failures,
-        "index": str(result.index),
-        "works": list(result.keys),
+        "index": str(result.output / "index.html"),
+        "works": [work.work.key for work in result.results],
         **{
             name.replace(" ", "_").replace(",", "").replace("'", ""): count
             for name, count in counts.items()
@@ -56,4 +57,4 @@ def run(arguments: argparse.Namespace) -> int:
             console.print_stderr(f"{name:>38}: {listed}")
         for failure in result.failures:
             console.print_stderr(f"pqchain: {failure}")
-    return console.show(arguments, data, str(result.index), ok=not result.failures)
+    return console.show(arguments, data, str(result.output / "index.html"), ok=not result.failures)

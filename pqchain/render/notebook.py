@@ -130,7 +130,7 @@ def sentence(
     used = {str(name) for _, name, _, _ in parts}
     missing, unused = sorted(used - set(known)), sorted(set(values) - used)
     if missing and facts is not None and not unused:
-        return _sentence(f"Not computed in this run: {', '.join(missing)}.", {})
+        return _sentence(f"Not computed in this run: {', '.join(missing)}.", {}, facts=True)
     if missing or unused:
         raise UsageError(
             f"the sentence {template!r} and its values differ in {', '.join(missing + unused)}; "
@@ -143,13 +143,13 @@ def sentence(
         text.replace("{", "{{").replace("}", "}}") + (f"{{{name}}}" if name is not None else "")
         for text, name, _, _ in Formatter().parse(template)
     )
-    return _sentence(plain, texts)
+    return _sentence(plain, texts, facts=facts is not None)
 
 
-def _sentence(template: str, texts: Mapping[str, str]) -> Output:
+def _sentence(template: str, texts: Mapping[str, str], *, facts: bool) -> Output:
     text = template.format(**texts)
     marked = template.format(**{name: markdown(value) for name, value in texts.items()})
-    about = {"sentence": {"template": template, "values": dict(texts)}}
+    about = {"sentence": {"template": template, "values": dict(texts), "facts": facts}}
     return Output(visible(text), {"text/markdown": marked}, about)
 
 

@@ -1,3 +1,2 @@
 from .outcome import Reproduction as Reproduction, WorkResults as WorkResults
-from .reproduction import run as run
-from .store import results as results
+from .reproduction import results as results, run as run

@@ -1,10 +1,8 @@
 """The notebooks of the works: executed over the saved frames, and converted to pages."""
 
-# The only module that imports nbclient, nbconvert and nbformat.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
@@ -16,16 +14,15 @@ from pqchain import installation
 from pqchain.bench.presets import PRESET_VARIABLE
 from pqchain.render import html
 from pqchain.render.html import Markup
-from pqchain.reproduce.outcome import Pages
-from pqchain.reproduce.store import RESULTS_VARIABLE
 from pqchain.works.work import Work
+
+RESULTS_VARIABLE = "PQCHAIN_RESULTS"
+"""Environment variable with the output folder of a run, which notebooks read."""
 
 _LIBRARIES = ("ipykernel", "nbclient", "nbconvert")
 
 _LIMIT_SECONDS = {"quick": 600, "paper": 7200}
 """Time limits of a cell by preset."""
-
-_DRAWINGS = ("image/svg+xml", "image/png")
 
 
 def folder() -> Path | None:
@@ -34,17 +31,17 @@ def folder() -> Path | None:
     return next((path for path in candidates if any(path.glob("*.ipynb"))), None)
 
 
-def write_pages(works: Iterable[Work], results: Path, *, preset: str) -> Pages:
-    """Execute the notebook of each work over the results in a folder; write pages into it."""
-    place = folder()
-    lacking = [name for name in _LIBRARIES if find_spec(name) is None]
-    if place is None or lacking:
-        reason = f"{', '.join(lacking)} not installed" if lacking else "no notebooks here"
-        return Pages(missing=f"{reason}: `pip install 'pqchain[notebooks]'` and run again")
-    pages, failures = {}, []
-    for work in works:
-        file = place / f"{work.paper.notebook}.ipynb"
-        if not work.paper.notebook or not file.is_file():
+def write_pages(
+    works: Iterable[Work], results: Path, *, preset: str
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Execute the notebook of each work over the results in a folder; write pages into it.
+
+    Returns the page of each work by key, and a message per notebook that raised an error.
+    """
+    place, pages, failures = folder(), {}, []
+    for work in works if place is not None and not missing() else ():
+        file = (place or results) / f"{work.paper.notebook}.ipynb"
+        if not file.is_file():
             continue
         notebook = read(file)
         if error := execute(notebook, preset=preset, results=results):
@@ -52,7 +49,12 @@ def write_pages(works: Iterable[Work], results: Path, *, preset: str) -> Pages:
         pages[work.key] = f"{work.key}.html"
         text = page(notebook, work.paper.title)
         (results / pages[work.key]).write_text(text, encoding="utf-8")
-    return Pages(pages, tuple(failures))
+    return pages, tuple(failures)
+
+
+def missing() -> str:
+    """Return which libraries are not installed, without which no notebook is executed."""
+    return ", ".join(name for name in _LIBRARIES if find_spec(name) is None)
 
 
 def read(file: Path) -> Any:
@@ -70,7 +72,7 @@ def execute(notebook: Any, *, preset: str, results: Path | None = None) -> str:
     """
     from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+    from nbclient.exceptions import CellControlSignal, DeadKernelError
 
     manager: Any = AsyncKernelManager(kernel_name="python3")
     # Another Python's kernel of that name may be installed for the user.
@@ -80,16 +82,14 @@ def execute(notebook: Any, *, preset: str, results: Path | None = None) -> str:
     if results is not None:
         variables[RESULTS_VARIABLE] = str(results.resolve())
     client = NotebookClient(
-        notebook, km=manager, timeout=_LIMIT_SECONDS.get(preset), record_timing=False,
+        notebook, km=manager, timeout=_LIMIT_SECONDS[preset], record_timing=False,
         store_widget_state=False,
     )  # fmt: skip
     error = ""
     try:
         client.execute(env=variables, cleanup_kc=True)
-    except CellExecutionError as failure:
-        error = f"{failure.ename}: {failure.evalue}"
-    except (CellTimeoutError, DeadKernelError) as failure:
-        error = str(failure).strip().splitlines()[0]
+    except (CellControlSignal, DeadKernelError, TimeoutError) as failure:
+        error = str(failure).strip().splitlines()[-1]
     for output in _outputs(notebook):
         _keep_one_drawing(output.get("data", {}))
     return error
@@ -105,32 +105,21 @@ def _keep_one_drawing(data: dict[str, str]) -> None:
     if "image/svg+xml" in data:
         # Line breaks in an SVG are only spaces, but make thousands of lines of a notebook.
         data["image/svg+xml"] = " ".join(data["image/svg+xml"].split())
-    drawings = sorted((len(data[kind]), kind) for kind in _DRAWINGS if kind in data)
-    for _, kind in drawings[1:]:
+    kinds = [kind for kind in ("image/svg+xml", "image/png") if kind in data]
+    for kind in sorted(kinds, key=lambda kind: len(data[kind]))[1:]:
         del data[kind]
 
 
 def page(notebook: Any, title: str) -> str:
-    """Return a notebook as a page that loads nothing from elsewhere."""
+    """Return a notebook without its code, as a page that loads nothing from elsewhere."""
     from nbconvert import HTMLExporter
 
     notebook = deepcopy(notebook)
     for output in _outputs(notebook):
         # Within the page, and not as an image file, a drawing follows light and dark colours.
         if drawing := output.get("data", {}).pop("image/svg+xml", ""):
-            output["data"]["text/html"] = html.element(
-                "figure", Markup(drawing[drawing.index("<svg") :]), class_="plot"
-            )
+            figure = Markup(drawing[drawing.index("<svg") :])
+            output["data"]["text/html"] = html.element("figure", figure, class_="plot")
     exporter: Any = HTMLExporter  # without types
-    body, _ = exporter(template_name="basic").from_notebook_node(notebook)
-    # The code is there for those who ask how a number was computed.
-    body = _INPUT.sub(r'<details class="code"><summary>code</summary>\1</details>', body)
+    body, _ = exporter(template_name="basic", exclude_input=True).from_notebook_node(notebook)
     return html.document(title, [], Markup(body), pages=[("index.html", "All works")])
-
-
-_INPUT = re.compile(
-    r'<div class="input">\s*<div class="prompt[^>]*>[^<]*</div>\s*'
-    r'(<div class="inner_cell">.*?</pre></div>\s*</div>\s*</div>)\s*</div>',
-    re.DOTALL,
-)
-"""The code of a cell, without its number."""

@@ -1,4 +1,8 @@
-"""Results of works: measurements, computed frames, and comparisons with the printed numbers."""
+"""Results of works, and their files: measurements.csv, and for each work `<key>/<frame>.csv`.
+
+Next to its frames a work has the comparisons `coverage` (every printed number), its views
+`comparison` (times) and `sizes`, and `claims`. Each CSV file has a JSON sidecar.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,9 @@ from typing import Any
 import pandas as pd
 
 from pqchain import results
+from pqchain.errors import DataError
 from pqchain.figures import Kind
 from pqchain.works import printed
-from pqchain.works.printed import NOT_OURS, PRINTED
 from pqchain.works.work import CLAIMS, Frames, Work, contradictions, split_ours
 
 
@@ -38,64 +42,43 @@ class WorkResults:
         return self.work.claims(self.measurements, self.frames)
 
     @property
-    def times(self) -> pd.DataFrame:
-        """Printed times of operations with the times measured here."""
-        return printed.times(self.printed)
-
-    @property
-    def sizes(self) -> pd.DataFrame:
-        """Printed sizes with the sizes in the registry."""
-        return printed.sizes(self.printed)
+    def comparisons(self) -> dict[str, pd.DataFrame]:
+        """The frames coverage, comparison (times), sizes and claims."""
+        times, sizes = printed.times(self.printed), printed.sizes(self.printed)
+        views = {"coverage": self.printed, "comparison": times, "sizes": sizes}
+        return {**views, "claims": self.claims}
 
     @cached_property
     def facts(self) -> Mapping[str, Any]:
         """The values that sentences of the notebook state: `Work.facts`, and counts of verdicts."""
         claims, _ = split_ours(self.claims)
         contradicted, partly = contradictions(claims[claims["source"] == Kind.PUBLISHED])
-        verdicts, kinds = self.sizes["verdict"], self.printed["kind"]
-        explained = int(verdicts.isin(("version", "definition")).sum())
-        equal, taken = int((verdicts == "equal").sum()), int(kinds.isin(NOT_OURS).sum())
+        verdicts = self.comparisons["sizes"]["verdict"]
         return {
             **self.work.facts(self.frames),
             "sentences": claims["sentence"].nunique(),
             "contradicted": len(contradicted),
             "partly": len(partly),
             "sizes": len(verdicts),
-            "sizes_equal": equal,
-            "sizes_explained": explained,
-            "sizes_wrong": len(verdicts) - equal - explained,
-            "numbers": len(kinds),
-            "numbers_compared": len(kinds) - taken,
-            "numbers_uncompared": taken,
+            "sizes_equal": int((verdicts == "equal").sum()),
+            "sizes_explained": int(verdicts.isin(("version", "definition")).sum()),
+            "sizes_wrong": int(verdicts.isin(("erratum", "different")).sum()),
+            "numbers": len(self.printed),
+            "numbers_compared": int((~self.printed["kind"].isin(printed.NOT_OURS)).sum()),
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Pages:
-    """The pages of a run's works."""
-
-    files: Mapping[str, str] = field(default_factory=dict)
-    """The file of each page by the key of its work."""
-    failures: tuple[str, ...] = ()
-    """A message per notebook that raised an error."""
-    missing: str = ""
-    """Why no page was written, and how to get them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction:
-    """The results of all works of a run, which share its measurements."""
+    """The results of the works of a run, which share its measurements."""
 
     output: Path
     measurements: pd.DataFrame
     results: tuple[WorkResults, ...]
-    """In the order of the works."""
-    pages: Pages = Pages()
-
-    @cached_property
-    def printed(self) -> pd.DataFrame:
-        """Every printed number of all works."""
-        return results.joined((result.printed for result in self.results), PRINTED)
+    pages: Mapping[str, str] = field(default_factory=dict)
+    """The file of each work's page by the key of the work."""
+    page_failures: tuple[str, ...] = ()
+    """The error of each notebook that raised one."""
 
     @cached_property
     def claims(self) -> pd.DataFrame:
@@ -103,43 +86,53 @@ class Reproduction:
         return results.joined((result.claims for result in self.results), CLAIMS)
 
     @cached_property
-    def sizes(self) -> pd.DataFrame:
-        """The printed sizes of all works."""
-        return printed.sizes(self.printed)
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The keys of the works."""
-        return tuple(result.work.key for result in self.results)
-
-    @property
-    def index(self) -> Path:
-        """Path of the first page."""
-        return self.output / "index.html"
-
-    @property
-    def provenance(self) -> Mapping[str, Any]:
-        """The provenance of the measurements."""
-        facts: Mapping[str, Any] = self.measurements.attrs.get("provenance", {})
-        return facts
+    def printed(self) -> pd.DataFrame:
+        """Every printed number of all works."""
+        return results.joined((result.printed for result in self.results), printed.PRINTED)
 
     @property
     def failures(self) -> list[str]:
         """Messages about unexplained size differences and failed operations or computations."""
-        broken = self.sizes[self.sizes["verdict"] == "different"]
         messages = [
             f"{row['paper']}, {row['table']}: {row['quantity']} of {row['algorithm']} is printed "
             f"as {row['printed']:g} but is {row['ours']:g}"
-            for row in broken.to_dict("records")
+            for row in self.printed.query("verdict == 'different'").to_dict("records")
         ]
-        failed = self.measurements[self.measurements["status"] == "failed"]
         messages += [
             f"{row['operation']} of {row['algorithm']} in {row['implementation']} failed: "
             f"{row['reason']}"
-            for row in failed.to_dict("records")
+            for row in self.measurements.query("status == 'failed'").to_dict("records")
         ]
         for result in self.results:
             messages += result.work.failures(result.frames)
-        messages += self.pages.failures
         # A failed run may be several rows, such as one for each phase, with the same text.
-        return list(dict.fromkeys(messages))
+        return list(dict.fromkeys([*messages, *self.page_failures]))
+
+    def save(self, folder: Path) -> None:
+        """Write measurements, comparisons and frames, each with its provenance."""
+        provenance = self.measurements.attrs["provenance"]
+        results.save(self.measurements, folder / "measurements.csv")
+        for result in self.results:
+            place = folder / result.work.key
+            for name, frame in result.comparisons.items():
+                if len(frame):
+                    results.save(frame, place / f"{name}.csv", provenance=provenance)
+            for name, frame in result.frames.items():
+                # Frames with a provenance of their own, such as those of replays, keep it.
+                own = frame.attrs.get("provenance") or provenance
+                results.save(frame, place / f"{name}.csv", provenance=own)
+
+
+def load(work: Work, folder: Path) -> WorkResults:
+    """Return the saved results of a work. Raises DataError if the folder lacks them."""
+    paths = sorted((folder / work.key).glob("*.csv"))
+    if not paths:
+        raise DataError(
+            f"{folder} must have the results of {work.key}; it has none. Write them with `pqchain "
+            f"reproduce --only {work.key} --output {folder}`"
+        )
+    comparisons = ("coverage", "comparison", "sizes", "claims")
+    frames = {path.stem: results.load(path) for path in paths if path.stem not in comparisons}
+    return WorkResults(
+        work=work, measurements=results.load(folder / "measurements.csv"), frames=frames
+    )

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from pqchain import bench, results
+from pqchain import bench, installation, libraries, machine
+from pqchain import results as frames_of
 from pqchain.algorithms import ALGORITHMS
 from pqchain.algorithms import get as algorithm_of
 from pqchain.bench.presets import PresetName
-from pqchain.errors import UnknownPaper, UsageError
-from pqchain.reproduce import index, notebooks, store
-from pqchain.reproduce.outcome import Reproduction, WorkResults
+from pqchain.errors import DataError, UsageError
+from pqchain.reproduce import index, notebooks
+from pqchain.reproduce.notebooks import RESULTS_VARIABLE
+from pqchain.reproduce.outcome import Reproduction, WorkResults, load
 from pqchain.results import outputs
 from pqchain.results.checkpoint import Checkpoint
+from pqchain.source_builds import cache_folder
 from pqchain.works import registry
 from pqchain.works.work import Bench, Frames, Work
 
@@ -27,7 +34,6 @@ def run(
     *,
     preset: PresetName | None = None,
     only: Iterable[str] | str | None = None,
-    works: Iterable[Work] | None = None,
     algorithms: Iterable[str] = (),
     progress: bool = False,
     checkpoint: Checkpoint | None = None,
@@ -35,12 +41,11 @@ def run(
     """Measure once, compute every work (or those in `only`), and write the results and pages.
 
     Writes into the folder `output`: index.html; the executed notebook of each work as
-    `<key>.html`; files.json, which lists the files; and the CSV files of `store`, each with a JSON
-    sidecar. Files appear only when all are complete. Files of an earlier run that this one does
-    not write are removed; the folder must be new, empty, or of an earlier run. `works` replaces
-    those of `pqchain.works.registry`. `algorithms` are measured in addition, such as registered
-    ones. `checkpoint` keeps rounds, blocks and the frames of each work; what it has is not computed
-    again.
+    `<key>.html`; the files that `outcome` describes; and files.json, which lists them. Files appear
+    only when all are complete. Files of an earlier run that this one does not write are removed;
+    the folder must be new, empty, or of an earlier run. `algorithms` are measured in addition, such
+    as registered ones. `checkpoint` keeps rounds, blocks and the frames of each work; what it has
+    is not computed again.
 
     Unexplained sizes, failed computations and notebooks that raise an error are in `failures`; a
     slow machine is not a failure. Without the extra `notebooks` there are no pages of works. Raises
@@ -48,40 +53,76 @@ def run(
     """
     preset = preset or bench.preset()
     bench.presets.named(preset)  # an unknown preset fails before any work is done
-    chosen = _chosen(registry.works() if works is None else list(works), only)
+    works = registry.works()
+    if only is not None:
+        keys = {registry.get(key).key for key in ([only] if isinstance(only, str) else only)}
+        works = [work for work in works if work.key in keys]
+    if not works:
+        raise UsageError("only must name at least one work; got none. See `pqchain papers`")
     place = Path(output)
     outputs.claim(place)  # an unusable folder fails now and not after minutes of measuring
-    reproduction = compute(
-        chosen, output=place, preset=preset, algorithms=algorithms, progress=progress,
-        checkpoint=checkpoint,
-    )  # fmt: skip
+    reproduction = _compute(
+        works, place, preset, algorithms=algorithms, progress=progress, checkpoint=checkpoint
+    )
     with outputs.staged(place) as building:
-        store.save(reproduction, building)
-        pages = notebooks.write_pages(chosen, building, preset=preset)
-        reproduction = replace(reproduction, pages=pages)
+        reproduction.save(building)
+        pages, failures = notebooks.write_pages(works, building, preset=preset)
+        reproduction = replace(reproduction, pages=pages, page_failures=failures)
         (building / "index.html").write_text(index.page(reproduction, building), encoding="utf-8")
     return reproduction
 
 
-def compute(
+def results(key: str, *, preset: PresetName | None = None) -> WorkResults:
+    """Return the results of a work, as its notebook shows them.
+
+    They are those of the run whose folder PQCHAIN_RESULTS names, as in notebooks that `run`
+    executes. Without it they are computed once for this machine, build and preset, and kept in the
+    user's cache. Raises UnknownPaper, and DataError if the named folder lacks the work.
+    """
+    work, preset = registry.get(key), preset or bench.preset()
+    if folder := os.environ.get(RESULTS_VARIABLE):
+        return load(work, Path(folder))
+    kept = cache_folder() / "results" / _build(preset) / work.key
+    with suppress(DataError):
+        return load(work, kept)
+    computed = _compute([work], kept, preset)
+    # Without a writable cache the results are computed again the next time.
+    with suppress(UsageError, OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with outputs.staged(kept) as building:
+            computed.save(building)
+    return computed.results[0]
+
+
+def _build(preset: str) -> str:
+    """Return a name of this machine, this build of pqchain and a preset."""
+    # The commit does not show changes of a checkout that are not committed.
+    sources = [*installation.HOME.rglob("*.py"), *installation.data("papers").rglob("*.*")]
+    facts = {
+        "machine": machine.provenance()["machine_id"],
+        "version": installation.VERSION,
+        "sources": max(path.stat().st_mtime_ns for path in sources),
+        "native": libraries.installed(),
+        "preset": preset,
+    }
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _compute(
     works: Sequence[Work],
-    *,
     output: Path,
     preset: PresetName,
+    *,
     algorithms: Iterable[str] = (),
     progress: bool = False,
     checkpoint: Checkpoint | None = None,
 ) -> Reproduction:
-    """Measure once and compute the frames of works; parameters as of `run`, nothing is written."""
     additional = [algorithm_of(name).name for name in algorithms]
     wanted = {*BASELINE, *(name for work in works for name in work.algorithms()), *additional}
-    # In the order of the registry, each scheme once.
+    # In the order of the registry, each scheme once; the pages state the warnings first.
+    names = [name for name in ALGORITHMS if name in wanted]
     measured = bench.measure(
-        [name for name in ALGORITHMS if name in wanted],
-        preset=preset,
-        progress=progress,
-        checkpoint=checkpoint,
-        warn=False,  # the pages state it first
+        names, preset=preset, progress=progress, checkpoint=checkpoint, warn=False
     )
     tools = Bench(
         preset=preset,
@@ -92,31 +133,17 @@ def compute(
         progress=progress,
     )
     computed = tuple(
-        WorkResults(work=work, measurements=measured, frames=_computed(work, tools, checkpoint))
+        WorkResults(work=work, measurements=measured, frames=_frames(work, tools, checkpoint))
         for work in works
     )
     return Reproduction(output=output, measurements=measured, results=computed)
 
 
-def _computed(work: Work, tools: Bench, checkpoint: Checkpoint | None) -> Frames:
+def _frames(work: Work, tools: Bench, checkpoint: Checkpoint | None) -> Frames:
     stored = f"work {work.key}"
     if checkpoint is not None and (data := checkpoint.get(stored)) is not None:
-        return {name: results.from_json(frame) for name, frame in data.items()}
+        return {name: frames_of.from_json(frame) for name, frame in data.items()}
     frames = work.compute(tools)
     if checkpoint is not None:
-        checkpoint.put(stored, {name: results.to_json(frame) for name, frame in frames.items()})
+        checkpoint.put(stored, {name: frames_of.to_json(frame) for name, frame in frames.items()})
     return frames
-
-
-def _chosen(works: list[Work], only: Iterable[str] | str | None) -> list[Work]:
-    if only is None:
-        return works
-    keys = [only] if isinstance(only, str) else list(only)
-    known = [work.key for work in works]
-    for key in keys:
-        if key not in known:
-            raise UnknownPaper("paper", key, known, "`pqchain papers`.")
-    if not keys:
-        raise UsageError(f"only must name at least one of {', '.join(known)}; got none")
-    # In the order of the works, whatever the order of `only`.
-    return [work for work in works if work.key in keys]

@@ -5,7 +5,6 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain.reproduce.outcome import Pages
 from tests import frames
 
 
@@ -34,6 +33,6 @@ def fake_replays(preset: str, *, progress: bool) -> dict[str, pd.DataFrame]:
     return frames.replays()
 
 
-def no_pages(works: Any, results: Any, *, preset: str) -> Pages:
+def no_pages(works: Any, results: Any, *, preset: str) -> tuple[dict[str, str], tuple[str, ...]]:
     """Replace `notebooks.write_pages` where pages do not matter."""
-    return Pages(missing="not in this test")
+    return {}, ()
