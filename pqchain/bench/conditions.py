@@ -21,17 +21,17 @@ def header(measurements: pd.DataFrame | None = None) -> Output:
     PQCHAIN_PRESET.
     """
     if measurements is None:
-        facts: Mapping[str, Any] = machine.provenance()
+        facts: Mapping[str, Any] = machine.provenance() | {"preset": presets.preset()}
         warning = variation.busy(facts)
     else:
         facts = measurements.attrs["provenance"]
         warning = "\n\n".join(variation.warnings(measurements)).removeprefix("Warning: ")
     commit = f"{facts['commit'][:7]}{'-dirty' * facts['commit'].endswith('-dirty')}" or "unknown"
-    preset, load = facts.get("preset") or presets.preset(), facts.get("load_average")
+    load = facts.get("load_average")
     load_text = "unknown" if load is None else f"{load:.1f}"
     text = (
         f"Run on {facts['cpu_model']}, {facts['cpu_count']} processors; load {load_text} at the "
-        f"start, preset {preset}, pqchain {facts['pqchain']}, commit {commit}, "
+        f"start, preset {facts['preset']}, pqchain {facts['pqchain']}, commit {commit}, "
         f"{facts['date'][:10]}."
     )
     if warning:

@@ -72,7 +72,7 @@ def execute(notebook: Any, *, preset: str, results: Path | None = None) -> str:
     """
     from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
-    from nbclient.exceptions import CellControlSignal, DeadKernelError
+    from nbclient.exceptions import CellExecutionError, DeadKernelError
 
     manager: Any = AsyncKernelManager(kernel_name="python3")
     # Another Python's kernel of that name may be installed for the user.
@@ -88,8 +88,10 @@ def execute(notebook: Any, *, preset: str, results: Path | None = None) -> str:
     error = ""
     try:
         client.execute(env=variables, cleanup_kc=True)
-    except (CellControlSignal, DeadKernelError, TimeoutError) as failure:
-        error = str(failure).strip().splitlines()[-1]
+    except CellExecutionError as failure:
+        error = f"{failure.ename}: {failure.evalue}"
+    except (DeadKernelError, TimeoutError) as failure:
+        error = str(failure).strip().partition("\n")[0]
     for output in _outputs(notebook):
         _keep_one_drawing(output.get("data", {}))
     return error

@@ -24,10 +24,12 @@ def test_header_states_machine_load_and_preset(monkeypatch: pytest.MonkeyPatch) 
     )
     facts["load_average"] = 5.0
     assert str(header()).startswith("Warning: The machine was busy: a load of 5.0 on 4 processors")
+    # Of a frame, the conditions under which it was measured.
+    assert "preset quick" in str(header(frames.measurements(["Ed25519"])))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_notebook_begins_with_its_header(path: Path) -> None:
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     first = next("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-    assert "pq.header()" in first
+    assert "pq.header(" in first

@@ -289,24 +289,16 @@ def test_slider_changes_the_figure(lab: Lab, page: Any) -> None:
     assert errors(run_all(lab, page, name)) == []
     picture = page.locator(".jp-OutputArea .widget-image").first
     picture.wait_for()
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     command = page.locator(".jp-OutputArea .widget-html pre")
     assert "pqchain study pqdpol" in command.inner_text()
     before = picture.get_attribute("src")
     slider = page.locator(".widget-hslider:visible", has_text="nodes").locator(".noUi-handle")
     slider.focus()
-    begun = time.monotonic()
     slider.press("ArrowRight")
     handle = picture.element_handle()
     page.wait_for_function("([image, before]) => image.src !== before", arg=[handle, before])
-    followed = time.monotonic() - begun
     command.filter(has_text="--set nodes=35").wait_for()  # the text comes after the picture
     titles = page.locator(".pqchain-inputs .lm-TabBar-tabLabel")
     assert titles.count() == 6
     cut = "labels => labels.filter(each => each.scrollWidth > each.clientWidth).length"
     assert titles.evaluate_all(cut) == 0
-    page.set_viewport_size({"width": 1280, "height": 1500})
-    page.wait_for_timeout(1000)
-    page.screenshot(path=SCREENSHOTS / "explorer.png")
-    (SCREENSHOTS / "explorer.txt").write_text(f"the figure followed after {followed:.2f} s\n")
-    assert followed < 10  # about half a second; longer on a busy machine

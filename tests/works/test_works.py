@@ -70,10 +70,10 @@ def test_sentence_is_contradicted_if_every_reading_of_a_statement_fails(verdicts
 
 
 def test_claim_table_has_every_verdict_and_the_sentence_once():
-    about = {"claim_id": "a", "statement": "A is fast.", "quote": "A ist schnell."}
+    about = {"claim_id": "a", "statement": "A is fast.", "quote": "A est rapide."}
     rows = [about | {"verdict": "holds", "evidence": "1; 1; 2"}]
     rows += [about | {"verdict": "not on this machine", "source": "measured", "setting": "a PC"}]
     table = tables.claim_table(claims(*rows))
     assert [row[1].text for row in table.rows] == ["holds", "not on this machine"]
     assert [row[3] for row in table.rows] == ["1; 2", "; setting: a PC"]
-    assert table.html().count("A ist schnell.") == table.html().count("A is fast.") == 1
+    assert table.html().count("A est rapide.") == table.html().count("A is fast.") == 1
