@@ -25,7 +25,9 @@ def test_header_states_machine_load_and_preset(monkeypatch: pytest.MonkeyPatch) 
     facts["load_average"] = 5.0
     assert str(header()).startswith("Warning: The machine was busy: a load of 5.0 on 4 processors")
     # Of a frame, the conditions under which it was measured.
-    assert "preset quick" in str(header(frames.measurements(["Ed25519"])))
+    measured = frames.measurements(["Ed25519"])
+    measured.attrs["provenance"] = facts | {"preset": "quick"}
+    assert "preset quick" in str(header(measured))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
