@@ -19,7 +19,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(PACKAGES:=/pyproject.toml) $(w
 .PHONY: measurements bench-compare bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys bench-flood fuzz-hawk
 .PHONY: test-board test-oldest bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-slhdsa fuzz-slhdsa test-acvp bench-consensus
 .PHONY: sweep-consensus conform engines fuzz-conform fuzz-native attack test-quic sanitize sanitize-quic fuzz-falcon
-.PHONY: test-cluster bench-cluster docs figures simulate-delegates fuzz-delegates bench-delegates
+.PHONY: test-cluster bench-cluster docs simulate-delegates fuzz-delegates bench-delegates
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -120,9 +120,6 @@ docs: $(VENV)/.docs ## write the documentation site to docs/_build/html; warning
 	@$(BIN)/python -m sphinx --fail-on-warning --keep-going --jobs auto \
 		$$(test -t 1 || echo --quiet) --doctree-dir docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
-
-figures: $(VENV)/.docs ## render every figure of the gallery into build/figures: light, dark, narrow, for papers (ONLY=names; SLOW=1)
-	$(BIN)/python benchmarks/figures.py build/figures $(if $(ONLY),--only $(ONLY)) $(if $(SLOW),--slow)
 
 $(VENV)/.docs: $(VENV)/.installed
 	@$(BIN)/python -c "import sys; sys.exit(sys.version_info < (3, 11) and 'make docs needs Python 3.11')"

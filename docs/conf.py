@@ -71,7 +71,6 @@ html_theme = "furo"
 html_title = f"pqchain {version}"
 html_static_path = ["static", str(DOCS / "_build" / "static")]
 html_css_files = ["site.css", "figures.css"]
-html_js_files = ["gallery.js"]
 html_search_scorer = str(DOCS / "scorer.js")
 html_copy_source = False
 html_show_sourcelink = False

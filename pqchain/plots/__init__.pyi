@@ -1,18 +1,22 @@
 from collections.abc import Callable
 from typing import Any
 
-from .canvas import INK as INK, figure_bytes as figure_bytes, screen_svg as screen_svg
+from .canvas import (
+    INK as INK,
+    figure_bytes as figure_bytes,
+    screen_svg as screen_svg,
+    style as style,
+)
 from .certificates import *
 from .consensus import *
+from .dots import *
 from .fields import *
 from .marks import FAMILIES as FAMILIES, Mark as Mark, mark_of as mark_of
-from .paper import style as style
 from .reencode import *
 from .runs import *
 from .sizes import *
 from .speed import *
 from .study import *
-from .values import *
 
 KINDS: tuple[str, ...]
 

@@ -1,126 +1,83 @@
-"""Maps of the best scheme: a field for each pair of inputs, coloured by family and lead."""
+"""Maps of the best scheme by two quantities, coloured by family and lead."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from pqchain import figures
-from pqchain.plots import paper
-from pqchain.plots.canvas import (
-    INK,
-    MUTED,
-    PAPER,
-    canvas,
-    figure_of,
-    headline,
-    require,
-    with_notes,
-)
-from pqchain.plots.marks import HATCHES, chain_of, legend_above, mark_of, props
-from pqchain.plots.words import words
+from pqchain.plots import canvas, marks
+from pqchain.plots.marks import props
 
-TIE = 1.02
-"""Ratios below this are no difference, in every figure, as in `bench.comparing`."""
-
-TIE_PERCENT = f"{100 * (TIE - 1):.0f}{figures.NARROW_SPACE}%"
-
-_ALMOST_EQUAL = "\N{ALMOST EQUAL TO}"
-
-TIED = f"{_ALMOST_EQUAL} lead below {TIE_PERCENT}"
+_TIED = f"\N{ALMOST EQUAL TO} lead below {marks.TIE_PERCENT}"
 
 _WIDE_LEAD = 2.0  # from this lead on a field has its full colour
+
+_LEAD = "number: lead over the second scheme, as a factor"
 
 Place = tuple[int, int]
 
 
-def hatches(names: Iterable[str]) -> dict[str, str]:
-    """Return the hatching of each scheme, which tells sets of one colour apart, in print all."""
-    chosen: dict[str, str] = {}
-    for name in names:
-        # The strength of a colour is the lead, so that grey would not tell who leads.
-        colour = mark_of(name).colour
-        same = [other for other in chosen if paper.in_print() or mark_of(other).colour == colour]
-        chosen[name] = HATCHES[len(same) % len(HATCHES)]
-    return chosen
+def plot_winners(winners: pd.DataFrame) -> Figure:
+    """Draw maps of the best scheme by bandwidth and number of nodes, one for each criterion.
 
-
-def handles(cells: Iterable[tuple[str, float]], hatching: Mapping[str, str]) -> list[Patch]:
-    """Return the entries of a legend: the schemes that lead somewhere, and ties."""
-    leads: dict[str, list[float]] = {}
-    for name, lead in cells:
-        leads.setdefault(TIED if _is_tie(lead) else name, []).append(_strength(lead))
-    schemes = [
-        # Not with the alpha of the patch, in which its hatch would be translucent, too.
-        Patch(
-            facecolor=to_rgba(mark_of(name).colour, max(leads[name])), hatch=hatch,
-            edgecolor=PAPER, linewidth=0, label=name,
-        )
-        for name, hatch in hatching.items()
-        if name in leads
-    ]  # fmt: skip
-    tie = Patch(facecolor=MUTED, alpha=_strength(1.0), linewidth=0, label=TIED)
-    return [*schemes, *([tie] if TIED in leads else [])]
-
-
-def _is_tie(lead: float) -> bool:
-    return lead < TIE
-
-
-def _strength(lead: float) -> float:
-    share = min(max((lead - 1) / (_WIDE_LEAD - 1), 0.0), 1.0) if np.isfinite(lead) else 1.0
-    # Translucent, so that the text has a contrast of 4.5 on light and on dark pages.
-    return 0.2 + 0.25 * share
-
-
-def draw(
-    axes: Axes,
-    cells: Mapping[Place, tuple[str, float]],
-    hatching: Mapping[str, str],
-    cell_inches: tuple[float, float],
-) -> list[str]:
-    """Draw a field for each cell, the best scheme and its lead over the second (NaN without one).
-
-    The colour is the scheme's, the stronger the greater the lead, and grey for a tie. Leads are
-    written if they fit in a cell. Returns the explanations of what is written.
+    Takes a frame of `pqchain.consensus.landscape.winners`. The colour of a square is the family of
+    the best scheme, the stronger the greater its lead over the second, and grey for a tie; squares
+    with room have the lead. Returns the figure, because it has several axes. Raises DataError,
+    UsageError.
     """
-    text, notes = props(ha="center", va="center", color=INK, size=paper.points()), []
-    for (x, y), (name, lead) in cells.items():
-        colour = MUTED if _is_tie(lead) else mark_of(name).colour
-        style = props(color=colour, alpha=_strength(lead), linewidth=0)
-        axes.fill_between([x - 0.47, x + 0.47], y - 0.45, y + 0.45, **style)
-        label = _ALMOST_EQUAL if _is_tie(lead) else f"{lead:.2f}"
-        is_labelled = bool(np.isfinite(lead)) and _is_within(label, cell_inches[0])
-        if hatching[name] and not _is_tie(lead):
-            hatch = props(facecolor="none", edgecolor=PAPER, hatch=hatching[name], linewidth=0)
-            axes.fill_between([x - 0.47, x + 0.47], y - 0.45, y + 0.45, **hatch)
-            if is_labelled:
-                # Plain behind the digits.
-                half = 0.5 * np.divide(_label_inches(label), cell_inches)
-                for patch in (props(color=PAPER, linewidth=0), style):
-                    axes.fill_between([x - half[0], x + half[0]], y - half[1], y + half[1], **patch)
-        if is_labelled:
-            axes.text(x, y, label, **text)
-            if not _is_tie(lead):
-                notes.append("number: lead over the second scheme, as a factor")
-        elif np.isfinite(lead):
-            notes.append("the stronger the colour, the greater the lead")
-    return list(dict.fromkeys(notes))
+    columns = "question nodes rate_bits_per_second winner runner_up lead ranked_by amount"
+    canvas.require(winners, columns)
+    questions = list(dict.fromkeys(winners["question"]))
+    across = min(2, len(questions))
+    down = -(-len(questions) // across)
+    rates, nodes = (sorted(set(winners[name])) for name in ("rate_bits_per_second", "nodes"))
+    hatches = _hatches(winners["winner"].value_counts().index)
+    every: list[tuple[str, float]] = []
+    step = 2 if len(nodes) > (4 if canvas.narrow() else 6) else 1
+    row_inches = 0.2 if canvas.narrow() else 0.26
+    with canvas.panels(down, across, 1.3 + down * (0.55 + row_inches * len(rates))) as squares:
+        has_room = (canvas.figure_inches() - 0.9) / across / len(nodes) > 0.036 * canvas.points()
+        for axes, question in zip(squares, questions, strict=False):
+            rows = winners[winners["question"] == question].to_dict("records")
+            cells = {
+                (nodes.index(row["nodes"]), rates.index(row["rate_bits_per_second"])): (
+                    str(row["winner"]),
+                    float(row["lead"]),
+                )
+                for row in rows
+            }
+            every += cells.values()
+            _draw(axes, cells, hatches, has_room=has_room)
+            axes.set_xticks(range(0, len(nodes), step), map(str, nodes[::step]))
+            axes.set_yticks(range(len(rates)), map(marks.with_prefix("b/s"), rates))
+            axes.tick_params(labelleft=axes in squares[::across])
+            canvas.panel_title(axes, _goal(rows[0], "\n" if canvas.narrow() else " "))
+        for axes in squares[len(questions) :]:
+            axes.set_axis_off()
+        for axes in squares[-across:]:
+            canvas.x_label(axes, "nodes", _LEAD if has_room else "stronger colour: greater lead")
+        for axes in squares[::across]:
+            axes.set_ylabel("uplink of a node")
+        canvas.legend_above(squares[0], 3, _handles(every, hatches))
+        counts = winners["winner"].value_counts()
+        text = f"{counts.index[0]} has the lead in {counts.iloc[0]} of {len(winners)} cases shown"
+        canvas.headline(squares[0], text)
+    return canvas.figure_of(squares[0])
 
 
-def _is_within(label: str, inches: float) -> bool:
-    return paper.text_inches(label, paper.points()) < 0.95 * inches
-
-
-def _label_inches(label: str) -> tuple[float, float]:
-    """Return the size of a label and of a margin around it."""
-    size = paper.points()
-    return paper.text_inches(label, size) + 0.3 * size / 72, 1.15 * size / 72
+def _goal(row: Any, space: str = " ") -> str:
+    """Return by what a row of a contest ranks schemes."""
+    if row["ranked_by"] == "throughput_per_second":
+        return f"throughput with{space}blocks of {marks.with_prefix('B')(row['amount'])}"
+    return f"latency of{space}{figures.integer(row['amount'])} transactions"
 
 
 def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -130,80 +87,102 @@ def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     transaction fits in empty cells; an outline marks the unchanged study. The colour is the
     stronger, the greater the margin over the second. Raises DataError, UsageError.
     """
-    require(frame, "across upwards across_factor upwards_factor winner capacity_per_second margin")
+    columns = "across upwards across_factor upwards_factor winner capacity_per_second margin"
+    canvas.require(frame, columns)
     fitting = frame[frame["winner"] != ""]
     across, upwards = (sorted(set(frame[f"{name}_factor"])) for name in ("across", "upwards"))
-    hatching = hatches(fitting["winner"].value_counts().index)
-    with canvas(ax, 1.3 + 0.34 * len(upwards)) as axes:
-        places = zip(fitting["across_factor"], fitting["upwards_factor"], strict=True)
-        cells = {
-            (across.index(x), upwards.index(y)): (name, float(margin))
-            for (x, y), name, margin in zip(
-                places, fitting["winner"], fitting["margin"], strict=True
-            )
-        }
-        width = float(figure_of(axes).get_size_inches()[0]) - 0.75
-        cell = width / len(across), 0.34 * (0.85 if paper.narrow() else 1.0)
-        notes = draw(axes, cells, hatching, cell)
+    hatching = _hatches(fitting["winner"].value_counts().index)
+    cells = {
+        (across.index(row["across_factor"]), upwards.index(row["upwards_factor"])): (
+            str(row["winner"]),
+            float(row["margin"]),
+        )
+        for row in fitting.to_dict("records")
+    }
+    with canvas.canvas(ax, 1.3 + 0.34 * len(upwards)) as axes:
+        has_room = canvas.figure_inches() / (len(across) + 1) > 0.036 * canvas.points()
+        _draw(axes, cells, hatching, has_room=has_room)
         axes.set(xlim=(-0.5, len(across) - 0.5), ylim=(-0.5, len(upwards) - 0.5))
         axes.set_xticks(range(len(across)), map(figures.factor, across))
         axes.set_yticks(range(len(upwards)), map(figures.factor, upwards))
         if 1.0 in upwards and 1.0 in across:
             corner = across.index(1.0) - 0.47, upwards.index(1.0) - 0.45
-            outline = props(fill=False, edgecolor=INK, linewidth=1.6, clip_on=False)
+            outline = props(fill=False, edgecolor=canvas.INK, linewidth=1.6, clip_on=False)
             axes.add_patch(Rectangle(corner, 0.94, 0.9, **outline))
-        axes.tick_params(length=0)
-        label, other = (words(frame[name].iloc[0]) for name in ("across", "upwards"))
+        label, other = (marks.quantity(frame[name].iloc[0]) for name in ("across", "upwards"))
         axes.set_ylabel(f"{other}, relative to today")
-        label = f"{label} of each scheme, relative to today"
-        axes.set_xlabel(with_notes(label, "outlined: today", *notes))
-        legend_above(axes, 6, handles(cells.values(), hatching))
-        axes.spines[:].set_visible(False)
-        headline(axes, ": ".join(filter(None, [chain_of(frame), _finding(frame)])))
+        notes = "outlined: today", _LEAD if has_room else ""
+        canvas.x_label(axes, f"{label} of each scheme, relative to today", *notes)
+        canvas.legend_above(axes, 6, _handles(cells.values(), hatching))
+        steps = frame[["across_factor", "upwards_factor"]].apply(np.log2).abs().sum(axis=1)
+        first = frame["winner"].iloc[int(steps.argmin())]
+        text = f"{first} has the highest capacity today" if first else "No scheme fits today"
+        text += f" and in {(frame['winner'] == first).mean():.0%} of the cases shown"
+        canvas.headline(axes, ": ".join(filter(None, [marks.chain_of(frame), text])))
     return axes
 
 
-def _finding(frame: pd.DataFrame) -> str:
-    """Return which input decides, if one does alone, and which schemes lead where."""
-    if not (frame["winner"] != "").any():
-        return "No scheme fits"
-    for axis, other in (("across", "upwards"), ("upwards", "across")):
-        by_factor = frame.groupby(f"{axis}_factor")["winner"]
-        if (by_factor.nunique() > 1).any():
-            continue
-        winner = by_factor.first()
-        starts = winner[winner != winner.shift()]
-        best = [name or "none" for name in starts]
-        if len(best) == 1:
-            return f"Neither input changes the scheme with the highest capacity shown, {best[0]}"
-        if len(best) == 2:
-            last = winner[winner == winner.iloc[0]].index[-1]
-            return (
-                f"The {words(frame[axis].iloc[0])} alone decides, not the "
-                f"{words(frame[other].iloc[0])}: {best[0]} has the highest capacity shown up to "
-                f"{figures.factor(float(last))}, {best[1]} above"
-            )
-    return _nearest(frame)
+def _hatches(names: Iterable[str]) -> dict[str, str]:
+    """Return the hatching of each scheme, which tells sets of one colour apart, in print all."""
+    chosen: dict[str, str] = {}
+    for name in names:
+        # The strength of a colour is the lead, so that grey would not tell who leads.
+        colour = marks.mark_of(name).colour
+        is_alike = [canvas.in_print() or marks.mark_of(it).colour == colour for it in chosen]
+        chosen[name] = marks.HATCHES[sum(is_alike) % len(marks.HATCHES)]
+    return chosen
 
 
-def _nearest(frame: pd.DataFrame) -> str:
-    """Return the best scheme today, and the smallest change with which another is best."""
-    clear = frame[(frame["winner"] != "") & ~(frame["margin"] < TIE)]
-    steps = frame[["across_factor", "upwards_factor"]].apply(np.log2).abs().sum(axis=1)
-    first = str(frame["winner"].iloc[int(steps.argmin())])
-    text = (
-        f"Of those shown, {first} has the highest capacity today"
-        if first
-        else "No scheme fits today"
-    )
-    others = []
-    for name in dict.fromkeys(clear["winner"][clear["winner"] != first]):
-        row = frame.loc[steps[clear.index[clear["winner"] == name]].idxmin()]
-        changes = [
-            f"the {words(row[axis])} {figures.factor(float(row[f'{axis}_factor']))}"
-            for axis in ("across", "upwards")
-            if row[f"{axis}_factor"] != 1
-        ]
-        alone = " alone" if len(changes) == 1 else ""
-        others.append(f"{name} with {' and '.join(changes)}{alone}")
-    return ", ".join([text, *others])
+def _handles(cells: Iterable[tuple[str, float]], hatching: Mapping[str, str]) -> list[Patch]:
+    """Return the entries of a legend: the schemes that lead somewhere, and ties."""
+    leads: dict[str, float] = {}
+    for name, lead in cells:
+        key = _TIED if lead < marks.TIE else name
+        leads[key] = max(leads.get(key, 0.0), _strength(lead))
+    # Not with the alpha of the patch, in which its hatch would be translucent, too.
+    entries = {name: (marks.mark_of(name).colour, hatch) for name, hatch in hatching.items()}
+    entries[_TIED] = (canvas.MUTED, "")
+    outline = props(edgecolor=canvas.PAPER, linewidth=0)
+    return [
+        Patch(facecolor=to_rgba(colour, leads[name]), hatch=hatch, label=name, **outline)
+        for name, (colour, hatch) in entries.items()
+        if name in leads
+    ]
+
+
+def _strength(lead: float) -> float:
+    share = min(max((lead - 1) / (_WIDE_LEAD - 1), 0.0), 1.0) if np.isfinite(lead) else 1.0
+    # Translucent, so that the text has a contrast of 4.5 on light and on dark pages.
+    return 0.2 + 0.25 * share
+
+
+def _draw(
+    axes: Axes,
+    cells: Mapping[Place, tuple[str, float]],
+    hatching: Mapping[str, str],
+    *,
+    has_room: bool,
+) -> None:
+    """Draw a field for each cell, the best scheme and its lead over the second (NaN without one).
+
+    The colour is the scheme's, the stronger the greater the lead, and grey for a tie. Leads are
+    written if there is room for them.
+    """
+    text = props(ha="center", va="center", color=canvas.INK, size=canvas.points())
+    for (x, y), (name, lead) in cells.items():
+        is_tie = lead < marks.TIE
+        colour = canvas.MUTED if is_tie else marks.mark_of(name).colour
+        field = [x - 0.47, x + 0.47], y - 0.45, y + 0.45
+        axes.fill_between(*field, color=colour, alpha=_strength(lead), linewidth=0)
+        if hatching[name] and not is_tie:
+            hatch = props(facecolor="none", edgecolor=canvas.PAPER, hatch=hatching[name])
+            axes.fill_between(*field, linewidth=0, **hatch)
+        if has_room and np.isfinite(lead):
+            # Plain behind the digits.
+            plain = props(pad=1, edgecolor="none", facecolor=canvas.PAPER, alpha=0.75)
+            box = props(bbox=plain) if hatching[name] and not is_tie else {}
+            axes.text(x, y, "\N{ALMOST EQUAL TO}" if is_tie else f"{lead:.2f}", **text, **box)
+    axes.set_xlim(min(x for x, _ in cells) - 0.5, max(x for x, _ in cells) + 0.5)
+    axes.set_ylim(min(y for _, y in cells) - 0.5, max(y for _, y in cells) + 0.5)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)

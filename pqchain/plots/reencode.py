@@ -3,66 +3,56 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from pqchain import figures
 from pqchain.errors import UsageError
 from pqchain.figures import BYTES, SECONDS, Kind
-from pqchain.plots import paper
-from pqchain.plots.canvas import (
-    GRID,
-    INK,
-    LOOKS,
-    MUTED,
-    PAPER,
-    canvas,
-    headline,
-    require,
-    with_notes,
-)
-from pqchain.plots.marks import (
-    RUNS,
-    annotate,
-    brief,
-    change,
-    enclose,
-    grid,
-    legend_above,
-    log_ticks,
-    name_levels,
-    props,
-    times,
-    with_prefix,
-)
-from pqchain.plots.words import words
+from pqchain.plots import canvas, dots, marks
+from pqchain.plots.marks import props
 
-_PHASES = {
-    "transfer": (LOOKS[0][0], ""),
-    "decode": (LOOKS[1][0], "///"),
-    "encode": (LOOKS[2][0], "..."),
-    "io": (INK, ""),
-    "other": (GRID, ""),
-}
+_PHASES = MappingProxyType(
+    {
+        "transfer": ("indigo", ""),
+        "decode": ("crimson", "///"),
+        "encode": ("teal", "..."),
+        "io": ("ink", ""),
+        "other": ("line", ""),
+    }
+)
 """Colour and hatching by phase; hatching makes them distinct in grey."""
 
-_STREAMS = ("single", "multiplexed")
-
-_WAY_WORDS = {
-    "quic": "QUIC with NewReno", "tcp": "TCP with TLS", "quic-one-stream": "NewReno, one stream",
-    "quic-cubic": "QUIC with CUBIC", "quic-bbr": "QUIC with BBR",
-    "quic-fresh": "NewReno, new sessions", "quic-0-rtt": "NewReno, 0-RTT",
-}  # fmt: skip
+_WAYS = MappingProxyType(
+    {
+        "quic": "QUIC with NewReno",
+        "tcp": "TCP with TLS",
+        "quic-one-stream": "NewReno, one stream",
+        "quic-cubic": "QUIC with CUBIC",
+        "quic-bbr": "QUIC with BBR",
+        "quic-fresh": "NewReno, new sessions",
+        "quic-0-rtt": "NewReno, 0-RTT",
+    }
+)
 """Configurations of `reencode.sweeps.WAYS` by their congestion control, streams and sessions."""
 
-_WAYS = dict(zip(_WAY_WORDS, LOOKS, strict=False))
+_MODES = MappingProxyType({"virtual": "in simulated time", "netns": "between network namespaces"})
+
+_TRANSPORTS = MappingProxyType(
+    {
+        "tcp": "TCP",
+        "tcp-tls": "TCP with TLS",
+        "aioquic": "QUIC (aioquic)",
+        "native": "QUIC (native)",
+        "grpc": "gRPC",
+    }
+)
 
 _LABELLED_PERCENT = 10
-"""Smaller shares have no label, which would not fit; narrow figures need more, except transfers."""
+"""Smaller shares have no label, which would not fit; in narrow figures it is twice as much."""
 
 
 def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -72,66 +62,43 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     payload_bytes and status; a run without times has its status as a label. Raises
     DataError, UsageError.
     """
-    require(table, "run kind phase seconds share_percent payload_bytes status")
-    text = props(ha="center", va="center", color=INK, size=paper.points())
-    least = _LABELLED_PERCENT * (2 if paper.narrow() else 1)
-    text |= props(bbox=props(facecolor=PAPER, edgecolor="none", pad=1.4, alpha=0.9))
+    canvas.require(table, "run kind phase seconds share_percent payload_bytes status")
+    text = props(ha="center", va="center", color=canvas.INK, size=canvas.points())
+    text |= props(bbox=props(facecolor=canvas.PAPER, edgecolor="none", pad=1.4, alpha=0.9))
+    least = _LABELLED_PERCENT * (2 if canvas.narrow() else 1)
     labels: list[str] = []
-    with canvas(ax, 1.0 + 0.52 * table["run"].nunique()) as axes:
+    with canvas.canvas(ax, 1.0 + 0.52 * table["run"].nunique()) as axes:
         for level, (run, group) in enumerate(table.groupby("run", sort=False)):
             first, total = group.iloc[0], group["seconds"].sum(min_count=1)
             size = f"{BYTES.text(first['payload_bytes'], 2)} in {SECONDS.text(total)}"
-            name, transport = words(str(run)), words(str(first.get("transport", "")))
-            if first["kind"] == Kind.MEASURED and transport not in name:
-                name += f", {transport}"
-            labels.append(f"{name} ({words(first['kind'])})\n{size}")
+            transport = str(first.get("transport", "")) if first["kind"] == Kind.MEASURED else ""
+            transport = _TRANSPORTS.get(transport, transport)
+            name = str(run) if transport in str(run) else f"{run}, {transport}"
+            labels.append(f"{name} ({first['kind']})\n{size}")
             shares = group.set_index("phase")["share_percent"].reindex(list(_PHASES))
             start = 0.0
-            for share, (phase, (colour, hatch)) in zip(shares, _PHASES.items(), strict=True):
-                if not np.isfinite(share):
-                    continue
-                style = props(
-                    color=colour,
-                    hatch=hatch,
-                    edgecolor=PAPER,
-                    label=words(phase),
-                    alpha=0.75,
-                )
-                axes.barh(level, share, left=start, height=0.62, linewidth=0.6, **style)
+            for phase, share in shares.dropna().items():
+                colour, hatch = _PHASES[str(phase)]
+                style = props(color=canvas.colour(colour), hatch=hatch, edgecolor=canvas.PAPER)
+                name = "reading and writing" if phase == "io" else str(phase)
+                style |= props(height=0.62, linewidth=0.6, alpha=0.75, label=name)
+                axes.barh(level, share, left=start, **style)
                 # Rounded, so that equal labels are either all written or all left out.
-                if round(share) >= (_LABELLED_PERCENT if phase == "transfer" else least):
-                    axes.text(
-                        start + share / 2, level, figures.percent(share, 0, sign=False), **text
-                    )
+                if round(share) >= least:
+                    number = figures.percent(share, 0, sign=False)
+                    axes.text(start + share / 2, level, number, **text)
                 start += share
             if start == 0.0:
-                axes.text(1, level, first["status"], va="center", color=MUTED, size=paper.points())
-        name_levels(axes, labels)
+                axes.text(1, level, first["status"], va="center", color=canvas.MUTED)
+        marks.name_levels(axes, labels)
         axes.set(xlim=(0, 100))
-        axes.set_xlabel(with_notes(
-            "share of a node's time in %", f"numbers: {least}{figures.NARROW_SPACE}% and more"
-            + (", and of transfers" if least > _LABELLED_PERCENT else ""),
-        ))  # fmt: skip
-        legend_above(axes, 5)
-        transfer = table[table["phase"] == "transfer"].groupby("run", sort=False)
-        shares = transfer["share_percent"].first().dropna()
-        if len(shares):
-            headline(axes, f"Transfer takes {_ranges(shares, transfer['kind'].first())}")
+        note = f"numbers: {least}{figures.NARROW_SPACE}% and more"
+        canvas.x_label(axes, "share of a node's time in %", note)
+        canvas.legend_above(axes, 5)
+        transfers = table[table["phase"] == "transfer"].set_index("run")["share_percent"]
+        show = partial(figures.percent, decimals=0, sign=False)
+        canvas.headline(axes, marks.extremes("Transfer's share of a node's time", transfers, show))
     return axes
-
-
-def _ranges(shares: pd.Series[float], kinds: pd.Series[str]) -> str:
-    """Return the share that was measured and that which was published, or else that of all runs."""
-    percent = partial(figures.percent, decimals=0, sign=False)
-    parts = []
-    for kind, where in (("measured", "in the runs measured here"), ("published", "in the paper")):
-        if len(values := shares[kinds[shares.index] == kind]):
-            ends = dict.fromkeys(map(percent, (values.min(), values.max())))
-            parts.append((" to ".join(ends), where))
-    parts = parts or [(f"at least {percent(shares.min())}", "in each run shown")]
-    (first, where), *others = parts
-    text = f"{first} of a node's time {where}"
-    return ", ".join([text, *(f"{share} {other}" for share, other in others)])
 
 
 def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -142,7 +109,8 @@ def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     runs. Of several modes the virtual one, or else the first, is drawn, because modelled and
     measured times share no axis. Raises DataError, UsageError.
     """
-    require(series, "kind mode streams blocks repeats transfer_seconds low_seconds high_seconds")
+    columns = "kind mode streams blocks repeats transfer_seconds low_seconds high_seconds"
+    canvas.require(series, columns)
     modes = series["mode"].unique()
     mode = "virtual" if "virtual" in modes else modes[0]
     chosen = series[series["mode"] == mode]
@@ -151,68 +119,41 @@ def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         raise UsageError(
             "streams must have single and multiplexed ones of equal blocks; got others"
         )
-    with canvas(ax, 1.5 + (0.4 if paper.narrow() else 0.55) * len(changes)) as axes:
-        axes.axvline(0, color=INK, linewidth=0.9, zorder=1)
-        for level, (blocks, row) in enumerate(changes.iterrows()):
-            axes.hlines(level, row["low"], row["high"], color=LOOKS[0][0], linewidth=1.6, zorder=2)
-            style = props(color=LOOKS[0][0], marker="o", linestyle="none", markersize=6.5)
-            axes.plot([row["mean"]], [level], label=str(blocks), **style)
-            annotate(axes, change(row["mean"]), (row["mean"], level), (0, 11))
-        names = [_blocks(blocks) for blocks in changes.index]
-        if not paper.narrow():
-            pairs = zip(changes["single"], changes["multiplexed"], strict=True)
-            texts = (
-                f"one stream: {SECONDS.text(one, 4)}\none per chunk: {SECONDS.text(other, 4)}"
-                for one, other in pairs
-            )
-            names = [f"{name}\n{text}" for name, text in zip(names, texts, strict=True)]
-        name_levels(axes, names, is_above=False)
-        low, high = min(0.0, changes["low"].min()), max(0.0, changes["high"].max())
-        axes.set_xlim(low - 0.08 * (high - low or 1), high + 0.08 * (high - low or 1))
-        enclose(axes)
-        axes.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
-        axes.xaxis.set_major_formatter(lambda number, _: change(number, 0 if high > 5 else 1))
-        kind, runs = chosen["kind"].iloc[0], int(chosen["repeats"].max())
-        sizes = set(chosen.get("block_bytes", []))
-        axes.set_xlabel(with_notes(
-            f"change of the transfer time {f'{kind} ' if mode != 'virtual' else ''}{words(mode)}",
-            f"blocks of {BYTES.text(sizes.pop(), 2)}" if len(sizes) == 1 else "",
-            "left of the line: faster", f"whisker: range between any two of {runs} runs",
-        ))  # fmt: skip
-        grid(axes, "x")
-        most = changes.index.max()
-        ends = changes.loc[most]
-        clear = ends["low"] > 0 or ends["high"] < 0
-        verb = "changes" if clear else "does not clearly change"
-        text = f"A stream for each chunk {verb} the transfer time, compared with one stream for all"
-        headline(axes, f"{text}: {change(ends['mean'])} with {_blocks(most)}")
+    names = []
+    for blocks, row in changes.iterrows():
+        one, other = (SECONDS.text(row[name], 4) for name in ("single", "multiplexed"))
+        count = f"{blocks} block{'' if blocks == 1 else 's'}"
+        names.append(f"{count}\none stream: {one}\none per chunk: {other}")
+    drawn = changes.reset_index().assign(name=names)
+    most = drawn.iloc[-1]
+    verb = "changes" if most["low"] > 0 or most["high"] < 0 else "does not clearly change"
+    label = f"change of the transfer time {_where(mode)}, by a stream for each chunk"
+    style = props(row="name", low="low", high="high", origin=0.0, label=label, ax=ax)
+    axes = dots.plot_values(drawn, "mean_percent", **style)
+    repeats = int(chosen["repeats"].max())
+    canvas.x_label(axes, label, f"whisker: range between any two of {repeats} runs")
+    text = f"A stream for each chunk {verb} the transfer time: {marks.change(most['mean_percent'])}"
+    canvas.headline(axes, f"{text} with {most['blocks']} blocks")
     return axes
 
 
-def _blocks(count: Any) -> str:
-    return f"{count} block{'' if count == 1 else 's'}"
-
-
 def _changes(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the change by multiplexing in percent, by number of blocks: mean, low, high.
+    """Return the change by multiplexing in percent, by number of blocks: mean_percent, low, high.
 
     The columns single and multiplexed have the times in seconds.
     """
-    seconds = rows.groupby(["streams", "blocks"])[
-        ["transfer_seconds", "low_seconds", "high_seconds"]
-    ].mean()
-    both = set(seconds.index.get_level_values("streams")) >= set(_STREAMS)
-    if not both:
-        return pd.DataFrame(columns=["mean", "low", "high", "single", "multiplexed"])
+    columns = ["transfer_seconds", "low_seconds", "high_seconds"]
+    seconds = rows.groupby(["streams", "blocks"])[columns].mean()
+    if not set(seconds.index.get_level_values("streams")) >= {"single", "multiplexed"}:
+        return pd.DataFrame()
     single, other = seconds.loc["single"], seconds.loc["multiplexed"]
     ratios = {
-        "mean": other["transfer_seconds"] / single["transfer_seconds"],
+        "mean_percent": other["transfer_seconds"] / single["transfer_seconds"],
         "low": other["low_seconds"] / single["high_seconds"],
         "high": other["high_seconds"] / single["low_seconds"],
     }
-    percent = 100 * (pd.DataFrame(ratios) - 1)
-    pair = {name: seconds.loc[name]["transfer_seconds"] for name in _STREAMS}
-    return percent.assign(**pair).dropna()
+    pair = {"single": single["transfer_seconds"], "multiplexed": other["transfer_seconds"]}
+    return (100 * (pd.DataFrame(ratios) - 1)).assign(**pair).dropna()
 
 
 def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -221,69 +162,63 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Takes a row per transport with the columns mode, transport, bits_per_second, block_bytes,
     repeats, transfer_seconds, low_seconds, high_seconds, wire_limit_seconds and status; whiskers go
     from the shortest to the longest run; a transport that did not run has its status. Labels have
-    the excess over the limit of the link. Raises DataError, UsageError.
+    the excess over the limit of the link; a column verdict names the transports that the processor
+    limits. Raises DataError, UsageError.
     """
-    require(
+    canvas.require(
         table,
         "mode transport bits_per_second block_bytes repeats transfer_seconds low_seconds "
         "high_seconds wire_limit_seconds status",
     )
     limit = table["wire_limit_seconds"].max()
-    excess = {}
-    with canvas(ax, 1.4 + 0.36 * len(table)) as axes:
-        # The fastest first, and last those that did not run.
-        table = table.sort_values("transfer_seconds", kind="stable")
+    # The fastest first, and last those that did not run.
+    table = table.sort_values("transfer_seconds", kind="stable")
+    names = [_TRANSPORTS.get(name, name) for name in table["transport"]]
+    excess = 100 * (table["transfer_seconds"] / limit - 1) if limit > 0 else None
+    with canvas.canvas(ax, 1.4 + 0.36 * len(table)) as axes:
         for level, row in enumerate(table.to_dict("records")):
             time, low, high = (row[f"{which}_seconds"] for which in ("transfer", "low", "high"))
             if not np.isfinite(time):
-                annotate(axes, f"{words(row['status'])} here", (0, level), (6, 0), colour=MUTED)
+                text = f"{row['status']} here"
+                marks.annotate(axes, text, (0, level), colour=canvas.MUTED)
                 continue
-            whisker = props(xerr=[[time - low], [high - time]], capsize=3, ecolor=INK)
-            axes.barh(level, time, height=0.6, color=MUTED, alpha=0.55, **whisker)
-            text = SECONDS.text(time)
-            if limit > 0:
-                excess[row["transport"]] = 100 * (time / limit - 1)
-                text += f"  ({change(excess[row['transport']], 0)})"
-            annotate(axes, text, (high, level), (7, 0))
-        # The dotted line would cross names above the bars.
-        name_levels(axes, [words(name) for name in table["transport"]], is_above=False)
-        if np.isfinite(limit) and limit > 0:
-            axes.axvline(limit, color=INK, linestyle=":", linewidth=1.4, label="limit of the link")
-            axes.set_xlim(0, max(limit, table["high_seconds"].max()))
-            enclose(axes)
-        first = table.iloc[0]
+            whisker = props(xerr=[[time - low], [high - time]], capsize=3, ecolor=canvas.INK)
+            axes.barh(level, time, height=0.6, color=canvas.MUTED, alpha=0.55, **whisker)
+            more = f"  ({marks.change(excess.iloc[level], 0)})" if excess is not None else ""
+            marks.annotate(axes, f"{SECONDS.text(time)}{more}", (high, level))
+        marks.name_levels(axes, names)
+        if limit > 0:
+            axes.axvline(limit, color=canvas.INK, linestyle=":", linewidth=1.4)
+        first, repeats = table.iloc[0], table["repeats"].max()
         rate = first["bits_per_second"] / 1e6
-        links = f"links of {rate:g} Mbit/s" if rate > 0 else "links not shaped"
         axes.xaxis.set_major_formatter(f"{{x:g}}{figures.NARROW_SPACE}s")
-        size = with_prefix("B")(float(table["block_bytes"].max()))
-        ran = table["transfer_seconds"].notna()
-        has_range = (table["high_seconds"] > table["low_seconds"])[ran].any()
-        repeats = table["repeats"].max()
-        mean = f"mean of {repeats} runs, " if repeats > 1 else ""
-        axes.set_xlabel(with_notes(
-            f"time to transfer {size}, {mean}measured {words(first['mode'])}", links,
-            RUNS if has_range else "", _bound(table[ran]),
+        size = marks.with_prefix("B")(float(table["block_bytes"].max()))
+        verdicts = table.get("verdict", pd.Series("", table.index))
+        bound = [
+            name
+            for name, verdict in zip(names, verdicts, strict=True)
+            if str(verdict).startswith("bound by the processor")
+        ]
+        canvas.x_label(
+            axes,
+            f"time to transfer {size}, {_mean(repeats)}measured {_where(first['mode'])}",
+            f"links of {rate:g} Mbit/s" if rate > 0 else "links not shaped",
+            marks.RUNS if repeats > 1 else "",
+            f"limited by the processor: {' and '.join(bound)}" if bound else "",
             f"dotted: least time that the link allows, {SECONDS.text(limit)}" if limit > 0 else "",
-        ))  # fmt: skip
-        grid(axes, "x")
-        if excess:
-            best = min(excess, key=excess.__getitem__)
-            more = figures.percent(excess[best], 0, sign=False)
-            fastest = ", the fastest shown," if len(excess) > 1 else ""
-            text = f"{words(best)}{fastest} takes {more} more than the least time of the link"
-            headline(axes, text)
+        )
+        marks.grid(axes, "x")
+        times = table.set_axis(names)["transfer_seconds"]
+        canvas.headline(axes, marks.extremes("Time of a transfer", times, SECONDS.text))
     return axes
 
 
-def _bound(ran: pd.DataFrame) -> str:
-    """Return which transports the processor limited, of frames with verdicts; "" for none."""
-    is_bound = ran.get("verdict", pd.Series(dtype=str)).str.startswith("bound by the processor")
-    if not is_bound.any():
-        return ""
-    names = (
-        "all transports" if is_bound.all() else " and ".join(map(words, ran["transport"][is_bound]))
-    )
-    return f"limited by the processor: {names}"
+def _mean(repeats: int) -> str:
+    return f"mean of {repeats} runs, " if repeats > 1 else ""
+
+
+def _where(mode: str) -> str:
+    return _MODES.get(mode, f"on {mode}")
 
 
 def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -294,72 +229,40 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     repeats and status. Whiskers go from the shortest to the longest run; a tick shows the limit of
     the link. Raises DataError, UsageError.
     """
-    require(
+    canvas.require(
         frame,
         "way mode bits_per_second delay_seconds loss transfer_seconds low_seconds high_seconds "
         "wire_limit_seconds blocks block_bytes repeats status",
     )
     conditions = ["bits_per_second", "delay_seconds", "loss"]
-    groups = list(frame.groupby(conditions, sort=False))
-    ways = list(dict.fromkeys(frame["way"]))
-    inches = 0.1 + 0.17 * max(2, len(ways))
-    with canvas(ax, 1.3 + inches * len(groups)) as axes:
-        axes.set_xscale("log")
-        labels = []
-        for level, (_, group) in enumerate(groups):
-            first = group.iloc[0]
-            label = _link(*(first[name] for name in conditions))
-            labels.append(label.replace(", ", "\n") if paper.narrow() else label)
-            for row in group[group["status"] == "ok"].to_dict("records"):
-                colour, marker = _WAYS.get(str(row["way"]), (MUTED, "."))
-                # A vertical offset separates the ways, whose times are often nearly equal.
-                at = level + 0.86 * ((ways.index(row["way"]) + 0.5) / len(ways) - 0.5)
-                line = props(color=colour, linewidth=1.6, alpha=0.55, zorder=2)
-                axes.hlines(at, row["low_seconds"], row["high_seconds"], **line)
-                style = props(color=colour, marker=marker, linestyle="none", markersize=5.5)
-                axes.plot([row["transfer_seconds"]], [at], label=_WAY_WORDS[row["way"]], **style)
-                end = max(row["high_seconds"], row["transfer_seconds"])
-                annotate(axes, SECONDS.text(row["transfer_seconds"], 3), (end, at), (7, 0))
-            limit = group["wire_limit_seconds"].max()
-            if limit > 0:
-                style = props(color=INK, linestyle=":", linewidth=1.4, label="limit of the link")
-                axes.plot([limit, limit], [level - 0.42, level + 0.42], **style)
-            if level:
-                axes.axhline(level - 0.5, color=GRID, linewidth=0.8, zorder=0)
-        name_levels(axes, labels, is_above=False)
-        enclose(axes)
-        log_ticks(axes, "x", brief)
-        grid(axes, "x")
-        if axes.get_legend_handles_labels()[1]:
-            legend_above(axes, 4)
-        ran, sizes = frame["repeats"].max(), frame[["blocks", "block_bytes"]].drop_duplicates()
-        data = [
-            f"transfer: {blocks} blocks of {BYTES.text(size)}"
-            for blocks, size in sizes.itertuples(index=False)
-        ]
-        axes.set_xlabel(with_notes(
-            f"time of a transfer {words(frame['mode'].iloc[0])}"
-            + (f", mean of {ran} runs" if ran > 1 else ""),
-            *data, "rate, delay and loss of each direction",
-            RUNS if (frame["high_seconds"] > frame["low_seconds"]).any() else "",
-        ))  # fmt: skip
-        fine = frame[frame["status"] == "ok"].groupby(conditions)["transfer_seconds"]
-        spread = (fine.max() / fine.min()).dropna()
-        if len(spread) and len(ways) > 1:
-            worst: Any = spread.idxmax()
-            rows = frame.set_index(conditions).loc[[worst]].dropna(subset=["transfer_seconds"])
-            fast, slow = rows["transfer_seconds"].agg(["argmin", "argmax"])
-            names = rows["way"].map(_WAY_WORDS).tolist()
-            ratio = times(rows["transfer_seconds"].iloc[slow] / rows["transfer_seconds"].iloc[fast])
-            text = f"With {_link(*worst)}, {names[slow]} takes {ratio} as long as {names[fast]}"
-            if ran > 1:
-                is_apart = rows["low_seconds"].iloc[slow] > rows["high_seconds"].iloc[fast]
-                text += f"; their ranges of runs {'do not ' if is_apart else ''}overlap"
-            headline(axes, text)
+    links = [_link(*link) for link in zip(*(frame[name] for name in conditions), strict=True)]
+    seconds, repeats = frame["transfer_seconds"], frame["repeats"].max()
+    drawn = frame.assign(
+        algorithm="",
+        row=links,
+        operation=frame["way"].map(_WAYS),
+        value=seconds,
+        low=frame["low_seconds"],
+        high=frame["high_seconds"],
+        text=seconds.map(SECONDS.text),
+    )
+    sizes = frame[["blocks", "block_bytes"]].drop_duplicates().itertuples(index=False)
+    notes = [f"transfer: {blocks} blocks of {BYTES.text(size)}" for blocks, size in sizes]
+    notes += ["dotted: limit of the link", "rate, delay and loss of each direction"]
+    notes += [marks.RUNS] if repeats > 1 else []
+    label = f"time of a transfer, {_mean(repeats)}{_where(frame['mode'].iloc[0])}"
+    axes = dots.dots(drawn, label, *notes, ax=ax, hue="operation")
+    limits = drawn.groupby("row", sort=False)["wire_limit_seconds"].max()
+    for level, limit in zip(axes.get_yticks(), limits, strict=True):
+        ends = level - 0.4, level + 0.4
+        axes.vlines(limit, *ends, color=canvas.INK, linestyle=":", linewidth=1.4)
+    fine = drawn[drawn["status"] == "ok"]
+    times = fine.set_index(fine["operation"] + ", " + fine["row"])["value"]
+    canvas.headline(axes, marks.extremes("Time of a transfer", times, SECONDS.text))
     return axes
 
 
 def _link(rate: float, delay: float, loss: float) -> str:
-    narrow_space = figures.NARROW_SPACE
-    link = f"{rate / 1e6:g}{narrow_space}Mbit/s, {1e3 * delay:g}{narrow_space}ms delay"
-    return f"{link}, {100 * loss:g}{narrow_space}% loss"
+    space = figures.NARROW_SPACE
+    link = f"{rate / 1e6:g}{space}Mbit/s, {1e3 * delay:g}{space}ms delay"
+    return f"{link}, {100 * loss:g}{space}% loss"

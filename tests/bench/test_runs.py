@@ -34,10 +34,8 @@ def test_history_has_every_added_run(tmp_path: Path) -> None:
     assert together["run"].unique().tolist() == ["2026-11-01", "2026-11-02", "2026-11-03"]
     axes = pq.plots.plot_history(together)
     line = axes.get_lines()[0]
-    assert list(line.get_xdata()) == [0, 1, 2]
-    # Relative to the first run, whose time is next to the name.
-    assert list(line.get_ydata()) == pytest.approx([1, 2, 3])
-    assert "(7.3\u202fms)" in axes.texts[0].get_text().replace("\n", " ")
+    assert [round(place) for place in line.get_xdata()] == [0, 1, 2]
+    assert list(line.get_ydata()) == pytest.approx([1, 2, 3])  # relative to the first run
     results.save(run_of("m"), tmp_path / "other.csv")
     with pytest.raises(DataError, match="must be a history"):
         runs.append(run_of("m"), tmp_path / "other.csv")

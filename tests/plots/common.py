@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-from matplotlib.legend import Legend
+
+from pqchain.figures import NARROW_SPACE
 
 LONG = "SPHINCS+-SHA2-128f-simple"
 SCHEMES = ["Falcon-512", "ML-DSA-44", LONG, "Dilithium2"]
@@ -30,9 +31,18 @@ def row_heights(axes: Axes) -> dict[str, float]:
 
 
 def legend_texts(axes: Axes) -> list[str]:
-    """Return the texts of all legends."""
-    legends = [child for child in axes.get_children() if isinstance(child, Legend)]
-    return [text.get_text() for legend in legends for text in legend.get_texts()]
+    """Return the texts of the legend of the figure."""
+    return [text.get_text() for legend in axes.figure.legends for text in legend.get_texts()]
+
+
+def notes(axes: Axes) -> str:
+    """Return the label of the x axis and the notes below the figure, in one line."""
+    return f"{axes.get_xlabel()} {axes.figure.get_supxlabel()}".replace("\n", " ")
+
+
+def caption(axes: Axes) -> str:
+    """Return the title that was computed, with plain spaces."""
+    return str(axes.figure.caption).replace(NARROW_SPACE, " ")
 
 
 def labelled_lines(axes: Axes) -> dict[str, tuple[list[float], list[float]]]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from matplotlib.figure import Figure
 
 from pqchain import plots
 from pqchain.algorithms import FAMILIES, names
-from pqchain.plots.marks import apart, dashes, label_ends, mark_of
+from pqchain.plots.marks import apart, dashes, mark_of
 from pqchain.render import palette
 
 
@@ -37,24 +36,7 @@ def test_sets_of_one_family_differ_by_dashes() -> None:
 
 @pytest.mark.parametrize("places", [[5.0, 5.0, 5.0], [0.0, 1.0, 99.0], [100.0, 100.0], [50.0]])
 def test_labels_keep_their_order_and_distance_within_the_axes(places: list[float]) -> None:
-    moved = apart(places, 10.0, 0.0, 100.0)
+    moved = apart(places, 10.0, 100.0)
     order = sorted(moved)
     assert all(after - before > 9.5 for before, after in itertools.pairwise(order))
     assert min(moved) >= -0.5 and max(moved) <= 100.5
-
-
-def test_leaders_keep_clear_of_the_marks_of_other_lines() -> None:
-    ends = [("a", (5.0, 5.0)), ("b", (7.0, 5.1)), ("c", (7.0, 4.0))]
-    heights = {}
-    for clear in (0.0, 8.0):
-        axes = Figure(figsize=(4, 3)).subplots()
-        axes.set(xlim=(0, 10), ylim=(0, 10))
-        label_ends(axes, ends, clear=clear)
-        leader = next(text for text in axes.texts if text.get_text() == "a")
-        edge = axes.transAxes.transform((1.0, leader.xyann[1]))
-        edge[0] += 7 * axes.figure.dpi / 72
-        start, mark = axes.transData.transform([ends[0][1], ends[1][1]])
-        share = (mark[0] - start[0]) / (edge[0] - start[0])
-        height = start[1] + share * (edge[1] - start[1])
-        heights[clear] = abs(height - mark[1]) * 72 / axes.figure.dpi
-    assert heights[0.0] < 7 < heights[8.0]

@@ -12,15 +12,30 @@ from pqchain.errors import UsageError
 from pqchain.figures import NARROW_SPACE
 from pqchain.reencode import sweeps
 from tests import frames
-from tests.plots.common import legend_texts
+from tests.plots.common import caption, legend_texts, notes
 
 LINK = {
-    "mode": "netns", "transport": "native", "streams": "single", "sessions": "kept",
-    "congestion": "reno", "bits_per_second": 1e7, "delay_seconds": 0.02, "loss": 0.02,
-    "blocks": 4, "block_bytes": 300_000, "datagram_bytes": 1452, "repeats": 3,
-    "first_chunk_seconds": 0.1, "mean_chunk_seconds": 0.2, "low_seconds": 0.9,
-    "high_seconds": 1.1, "wire_limit_seconds": 0.5, "over_best": 1.0, "status": "ok", "note": "",
-}  # fmt: skip
+    "mode": "netns",
+    "transport": "native",
+    "streams": "single",
+    "sessions": "kept",
+    "congestion": "reno",
+    "bits_per_second": 1e7,
+    "delay_seconds": 0.02,
+    "loss": 0.02,
+    "blocks": 4,
+    "block_bytes": 300_000,
+    "datagram_bytes": 1452,
+    "repeats": 3,
+    "first_chunk_seconds": 0.1,
+    "mean_chunk_seconds": 0.2,
+    "low_seconds": 0.9,
+    "high_seconds": 1.1,
+    "wire_limit_seconds": 0.5,
+    "over_best": 1.0,
+    "status": "ok",
+    "note": "",
+}
 """Row of a sweep without `way` and `transfer_seconds`."""
 
 
@@ -54,14 +69,14 @@ def test_phases_of_a_run_fill_the_bar() -> None:
     assert all(abs(end - 100) < 0.02 for end in ends.values())
     assert "published" in axes.get_yticklabels()[0].get_text()
     assert all(int(text.get_text().split("\u202f")[0]) >= 10 for text in axes.texts)
-    assert "in the runs measured here, " in axes.figure._suptitle.get_text().replace("\n", " ")
+    assert caption(axes).startswith("Transfer's share of a node's time: from ")
     assert legend_texts(axes) == ["transfer", "decode", "encode", "reading and writing", "other"]
 
 
 def test_streams_have_the_change_by_multiplexing_with_its_interval() -> None:
     series = frames.replays()["figure1"]
     axes = plots.plot_streams(series)
-    assert "in simulated time" in axes.get_xlabel()
+    assert "in simulated time" in notes(axes)
     chosen = series[series["mode"] == "virtual"].set_index(["streams", "blocks"])
     single, other = (chosen.loc[name].sort_index() for name in ("single", "multiplexed"))
     changes = 100 * (other["transfer_seconds"] / single["transfer_seconds"] - 1)
@@ -84,12 +99,12 @@ def test_transports_are_next_to_the_limit_of_the_link() -> None:
     rows = [label.get_text() for label in axes.get_yticklabels()]
     assert rows == ["TCP with TLS", "QUIC (aioquic)", "gRPC"]
     assert "unsupported" in "".join(text.get_text() for text in axes.texts)
-    assert "10 Mbit/s" in axes.get_xlabel()
-    assert "dotted: least time that the link allows" in axes.get_xlabel().replace("\n", " ")
+    assert "10 Mbit/s" in notes(axes)
+    assert "dotted: least time that the link allows" in notes(axes)
     table = frames.replays()["transports"]
     verdicts = ["bound by the processor: all of it"] * len(table)
-    label = plots.plot_transports(table.assign(verdict=verdicts)).get_xlabel().replace("\n", " ")
-    assert "limited by the processor: all" in label
+    label = notes(plots.plot_transports(table.assign(verdict=verdicts)))
+    assert "limited by the processor: TCP with TLS and" in label
 
 
 @pytest.mark.parametrize(
@@ -108,15 +123,13 @@ def test_links_have_a_point_for_each_successful_transfer() -> None:
         LINK | {"way": "tcp", "transfer_seconds": math.nan, "status": "failed", "loss": 0.0},
     ]
     axes = plots.plot_links(sweeps.SWEEP.frame(rows))
-    points = {
-        (line.get_label(), line.get_xdata()[0]) for line in axes.lines if line.get_label()[0] != "_"
-    }
+    points = {(line.get_label(), line.get_xdata()[0]) for line in axes.lines}
     new_reno = "QUIC with NewReno"
-    assert points == {
-        ("TCP with TLS", 2.0), (new_reno, 1.0), (new_reno, 4.0), ("limit of the link", 0.5),
-    }  # fmt: skip
+    assert points == {("TCP with TLS", 2.0), (new_reno, 1.0), (new_reno, 4.0)}
+    limits = [path[0][0] for lines in axes.collections for path in lines.get_segments()]
+    assert limits.count(0.5) == 2
     texts = {text.get_text().replace(NARROW_SPACE, " ") for text in axes.texts}
     assert texts == {"2.00 s", "1.00 s", "4.00 s"}
     names = [label.get_text().replace(NARROW_SPACE, " ") for label in axes.get_yticklabels()]
     assert names == ["10 Mbit/s, 20 ms delay, 2 % loss", "10 Mbit/s, 20 ms delay, 0 % loss"]
-    assert "between network namespaces" in axes.get_xlabel()
+    assert "between network namespaces" in notes(axes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from matplotlib.colors import same_color
 
@@ -53,24 +52,6 @@ def test_rows_of_sizes_are_sorted_with_todays_schemes_first() -> None:
     assert {"96 B", "1552 B"} <= {text.get_text().replace(NARROW_SPACE, " ") for text in axes.texts}
 
 
-def test_dotted_lines_join_points_of_equal_cost() -> None:
-    axes = plots.plot_tradeoff(frames.measurements())
-    lines = [line for line in axes.get_lines() if line.get_label() == "_equal cost"]
-    assert lines
-    for line in lines:
-        # At 1 Gbit/s.
-        total = line.get_xdata() / 1.25e8 + line.get_ydata()
-        assert np.ptp(total) < 1e-12
-
-
-def test_title_of_blocks_has_the_ratio_of_the_printed_bytes() -> None:
-    sizes = {"Falcon-512": 217.0, "ML-DSA-44": 17241.0}
-    blocks = frames.blocks(list(sizes))
-    blocks["transaction_bytes"] = blocks["algorithm"].map(sizes)
-    axes = plots.plot_blocks(blocks, "bytes")
-    assert "79 times the bytes" in axes.figure.caption.replace("\n", " ")
-
-
 def test_empty_and_unknown_schemes_are_rejected() -> None:
     with pytest.raises(UsageError, match="at least one row"):
         plots.plot_sizes([])
@@ -80,10 +61,3 @@ def test_empty_and_unknown_schemes_are_rejected() -> None:
         plots.plot_tradeoff(frames.measurements(["Kyber512"]))
     with pytest.raises(DataError, match="median_seconds"):
         plots.plot_tradeoff(frames.measurements().drop(columns="median_seconds"))
-
-
-def test_title_of_sizes_names_the_kind_of_scheme_that_it_compares() -> None:
-    title = plots.plot_sizes(["NTRU-HPS-2048-509", "Falcon-512"]).figure._suptitle.get_text()
-    assert "post-quantum signature schemes shown" in title.replace("\n", " ")
-    title = plots.plot_sizes(["ML-DSA-44", "Falcon-512"]).figure._suptitle.get_text()
-    assert "post-quantum schemes shown" in title.replace("\n", " ")

@@ -219,8 +219,7 @@ def test_points_equal_the_values(table, operation):
     assert axes.get_xscale() == "log"
     names = [label.get_text() for label in axes.get_yticklabels()]
     assert names == list(dict.fromkeys(rows["algorithm"]))
-    legend = axes.get_legend()
-    assert legend is not None
+    (legend,) = axes.figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
         "portable C, published", "AVX2, published", "portable C, here", "AVX2, here",
     ]  # fmt: skip
