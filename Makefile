@@ -294,7 +294,7 @@ fuzz-falcon: ## fuzz Falcon key recovery: a million signatures with sanitizers (
 conform: install ## test verifiers on boundary vectors, into results/conform (15 minutes, then 6)
 	$(BIN)/pqchain conform vectors --output results/conform/vectors
 	$(BIN)/pqchain conform build
-	$(BIN)/pqchain conform run --times --output results/conform
+	$(BIN)/pqchain conform run --output results/conform
 
 engines: install ## build and run the engines, into results/engines (20 minutes, then 5)
 	mkdir -p results/engines

@@ -50,11 +50,13 @@ def crate_seconds(adapter: Adapter, algorithm: str, operation: str) -> float:
     public_key, secret_key = signer.generate_keypair()
     message = bytes(MESSAGE_BYTES)
     if operation == "sign":
-        answer = adapter.sign(algorithm, message, secret_key, repeat=2)
+        answer = adapter.request("sign", algorithm, secret_key, message, b"", repeat=2)
         valid = signer.verify(message, answer.signature, public_key)
     else:
         signature = signer.sign(message, secret_key)
-        answer = adapter.verify(algorithm, message, signature, public_key, repeat=50)
+        answer = adapter.request(
+            "verify", algorithm, public_key, message, b"", signature, repeat=50
+        )
         valid = answer.verdict == "accept"
     if not valid:
         raise SystemExit(f"{adapter.command}: {operation} of {algorithm}: {answer.verdict}")

@@ -78,7 +78,7 @@ def show_list(arguments: argparse.Namespace) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run verifiers on vectors, show their verdicts, and save them."""
-    from pqchain_conform import reading, registry, runner, suite, tables, timing
+    from pqchain_conform import reading, registry, runner, suite, tables
 
     if arguments.name and not arguments.command:
         raise UsageError("--name names the verifier of a command after --; give the command")
@@ -104,13 +104,12 @@ def run(arguments: argparse.Namespace) -> int:
         verifiers, chosen, limit_seconds=arguments.timeout, progress=progress,
         stop_at_malformed=bool(arguments.command),
     )  # fmt: skip
-    times = timing.measure(verifiers, chosen, progress=progress) if arguments.times else None
     known = {row.name: row.public_defect for row in verifiers if row.public_defect}
     wrong = tables.wrong_verdicts(verdicts)
-    overview = tables.overview(summary, times, known=known)
+    overview = tables.overview(summary, known=known)
     remarks = [*map(str, files), *_doubts(verdicts if files else verdicts[:0])]
     if arguments.output is not None:
-        saved = tables.save(arguments.output, summary, verdicts, times, known=known)
+        saved = tables.save(arguments.output, summary, verdicts, known=known)
         remarks.append(f"wrote {', '.join(saved)} to {arguments.output}")
     if wrong.rows:
         words = [f"--vectors={path}" for path in arguments.vectors or ()]
@@ -120,7 +119,6 @@ def run(arguments: argparse.Namespace) -> int:
         "files": [file._asdict() | {"vectors": len(file.vectors)} for file in files],
         "summary": console.records(summary),
         "wrong": wrong.records(),
-        "times": [] if times is None else console.records(times),
     }
     # Defects that are already public do not fail the command.
     failed = set(summary[summary["status"] == "failed"]["implementation"]) - set(known)

@@ -8,23 +8,6 @@ from typing import Any
 
 Verify = Callable[[bytes, bytes, bytes, bytes], bool]
 
-Oracle = Callable[..., bool]
-"""Function of `Vector.case`; raises NotImplementedError for an operation that OpenSSL lacks."""
-
-
-def oracle(algorithm: str) -> Oracle | None:
-    """Return OpenSSL's verifier or KEM, or None if it lacks the algorithm."""
-    if algorithm.startswith("ML-DSA"):
-        return verifier(algorithm)
-    kem = encapsulator(algorithm) if algorithm.startswith("ML-KEM") else None
-
-    def accepts(operation: str, key: bytes, *rest: bytes) -> bool:
-        if operation != "encapsulate" or kem is None:
-            raise NotImplementedError(operation)
-        return bool(kem.encapsulate(key))
-
-    return accepts if kem else None
-
 
 class Encapsulator:
     """ML-KEM of OpenSSL, without decapsulation: the package takes those keys only as seeds."""

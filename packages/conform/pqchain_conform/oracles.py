@@ -5,14 +5,13 @@ The oracles share no code. If they disagree on a vector, pqchain has a defect an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from pqchain.crypto import open_kem, open_signer
-from pqchain.crypto.slhdsa import SlhDsaSigner
-from pqchain.errors import BadLength, CryptoFailure, InvalidResult, Unsupported
-from pqchain_conform import openssl
+from pqchain.crypto import obstacle
+from pqchain.errors import InvalidResult, Unsupported
+from pqchain_conform import implementations
 from pqchain_conform.models import (
     falcon_verifier,
     ml_dsa_verifier,
@@ -20,16 +19,10 @@ from pqchain_conform.models import (
     slh_dsa_verifier,
 )
 from pqchain_conform.models.checks import ReferenceModel, RuleCheck, expected
-from pqchain_conform.models.slh_dsa import pre_hash_name
 from pqchain_conform.vector import Vector, families, scheme
 
-PORTABLE = {"ml-dsa": "liboqs-0.13/ref", "falcon": "liboqs-0.13/ref", "slh-dsa": "slhdsa/ref"}
-"""Implementation name of the portable C build, by signature scheme."""
-
-PORTABLE_KEM = "liboqs-0.13/ref"
-
-Oracle = Callable[..., bool]
-"""Function of `Vector.case`: whether the answer is the expected one."""
+PORTABLE = {"slh-dsa": "slhdsa/ref"}
+"""Implementation name of the portable C build by scheme, where it is not that of liboqs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,73 +62,32 @@ _MODELS: dict[str, type[ReferenceModel]] = {
 }
 
 
-def verify_function(algorithm: str, implementation: str) -> Oracle:
-    """Return the function `verify` of an implementation, that of the interface for HashSLH-DSA.
-
-    Raises Unsupported and UsageError as `open_signer` does.
-    """
-    signer = open_signer(algorithm.removeprefix("Hash"), implementation)
-    name = pre_hash_name(algorithm)
-    if not name:
-        return signer.verify
-    if not isinstance(signer, SlhDsaSigner):
-        raise Unsupported(f"{implementation} does not verify {algorithm}; use slhdsa/ref")
-
-    def verify(message: bytes, signature: bytes, public_key: bytes, context: bytes = b"") -> bool:
-        return signer.verify_prehash(
-            message, signature, public_key, hash_name=name, context=context
-        )
-
-    return verify
-
-
-def portable(algorithm: str) -> Oracle:
-    """Return the portable C build as an oracle. Raises Unsupported if it is missing."""
-    if scheme(algorithm) != "ml-kem":
-        return verify_function(algorithm, PORTABLE[scheme(algorithm)])
-    kem = open_kem(algorithm, PORTABLE_KEM)
-
-    def accepts(
-        operation: str, key: bytes, ciphertext: bytes = b"", shared_secret: bytes = b""
-    ) -> bool:
-        if operation == "encapsulate":
-            return bool(kem.encapsulate(key))
-        return kem.decapsulate(ciphertext, key) == shared_secret or not shared_secret
-
-    return accepts
-
-
 def checks(vector: Vector) -> list[RuleCheck]:
     """Return the model's result for each rule that it applies to the vector."""
     return list(model(vector.algorithm).checks(*vector.case))
 
 
 def judge(vectors: Iterable[Vector], algorithm: str) -> Iterator[tuple[Vector, Verdicts]]:
-    """Yield each vector with the oracles' verdicts; all vectors must be of `algorithm`."""
-    by_portable, by_openssl = portable(algorithm), openssl.oracle(algorithm)
+    """Yield each vector with the oracles' verdicts; all vectors must be of `algorithm`.
+
+    Raises Unsupported if the portable C build is missing.
+    """
+    name = PORTABLE.get(scheme(algorithm), "liboqs-0.13/ref")
+    if missing := obstacle(name):
+        raise Unsupported(f"{name} is unavailable here: {missing}")
     known = families(scheme(algorithm))
     for vector in vectors:
         results = checks(vector)
         failed = (check.name for check in results if not check.holds)
         verdicts = Verdicts(
             model=expected(results),
-            portable=_accepts(by_portable, vector),
-            openssl=_accepts(by_openssl, vector) if by_openssl else None,
+            portable=implementations.accepts(name, vector),
+            openssl=implementations.accepts("openssl", vector),
             unexpected_failures=tuple(
                 name for name in failed if name not in known[vector.family].checks
             ),
         )
         yield vector, verdicts
-
-
-def _accepts(oracle: Oracle, vector: Vector) -> bool | None:
-    try:
-        return oracle(*vector.case)
-    except NotImplementedError:
-        return None
-    # An error instead of an answer, as for a wrong length, counts as a rejection.
-    except (BadLength, CryptoFailure, ValueError):
-        return False
 
 
 def decided(vectors: Iterable[Vector], algorithm: str) -> tuple[Vector, ...]:

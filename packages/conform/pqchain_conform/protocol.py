@@ -91,8 +91,7 @@ class Adapter:
 
     def ask(self, vector: Vector, *, repeat: int = 1) -> Reply:
         """Request a verdict on a vector. Raises UsageError if the command cannot start."""
-        case = {name: getattr(vector, name) for name in vector.byte_fields}
-        answer = self._request(vector.operation, vector.algorithm, case, repeat)
+        answer = self.request(vector.operation, vector.algorithm, *vector.data, repeat=repeat)
         # Without a shared secret in the vector, any is accepted.
         expected = getattr(vector, "shared_secret", b"") or answer.shared_secret
         if answer.verdict == "accept" and answer.shared_secret != expected:
@@ -101,46 +100,15 @@ class Adapter:
             return replace(answer, verdict=DIFFERENT_SECRET, reason=reason)
         return answer
 
-    def verify(
-        self,
-        algorithm: str,
-        message: bytes,
-        signature: bytes,
-        public_key: bytes,
-        *,
-        context: bytes = b"",
-        repeat: int = 1,
-    ) -> Reply:
-        """Request `repeat` verifications of a signature. Raises UsageError as `ask` does."""
-        case = {
-            "public_key": public_key, "message": message, "context": context,
-            "signature": signature,
-        }  # fmt: skip
-        return self._request("verify", algorithm, case, repeat)
-
-    def sign(
-        self,
-        algorithm: str,
-        message: bytes,
-        secret_key: bytes,
-        *,
-        context: bytes = b"",
-        repeat: int = 1,
-    ) -> Reply:
-        """Request `repeat` deterministic signatures. Raises UsageError as `ask` does."""
-        case = {"secret_key": secret_key, "message": message, "context": context}
-        return self._request("sign", algorithm, case, repeat)
-
-    def _request(
-        self, operation: str, algorithm: str, case: Mapping[str, bytes], repeat: int
-    ) -> Reply:
+    def request(self, operation: str, algorithm: str, *data: bytes, repeat: int = 1) -> Reply:
+        """Request an operation on the byte strings of OPERATIONS. Raises UsageError as `ask`."""
         # Each answer must repeat this number, which detects answers to earlier requests.
         self._requests += 1
         request = {
             "id": self._requests,
             "operation": operation,
             "algorithm": algorithm,
-            **{name: value.hex() for name, value in case.items()},
+            **{n: d.hex() for n, d in zip(OPERATIONS[operation], data, strict=True)},
             "repeat": repeat,
         }
         child = self._child = self._child or self._start()

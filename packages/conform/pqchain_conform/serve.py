@@ -9,65 +9,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from functools import cache
 from time import perf_counter_ns
 
 from pqchain import algorithms
-from pqchain.crypto import Kem, open_kem
-from pqchain.errors import BadLength, CryptoFailure, UnknownName, Unsupported, UsageError
-from pqchain_conform import openssl, oracles
+from pqchain.errors import UnknownName
+from pqchain_conform.implementations import answer
 from pqchain_conform.protocol import OPERATIONS
-
-
-@cache
-def _verifier(name: str, algorithm: str) -> openssl.Verify | None:
-    if name == "openssl":
-        return openssl.verifier(algorithm) if algorithm.startswith("ML-DSA") else None
-    try:
-        return oracles.verify_function(algorithm, name)
-    except (Unsupported, UsageError):
-        return None
-
-
-@cache
-def _kem(name: str, algorithm: str) -> Kem | openssl.Encapsulator | None:
-    if name == "openssl":
-        return openssl.encapsulator(algorithm) if algorithm.startswith("ML-KEM") else None
-    try:
-        return open_kem(algorithm, name)
-    except (Unsupported, UsageError):
-        return None
-
-
-def answer(name: str, operation: str, algorithm: str, *case: bytes) -> tuple[str, bytes]:
-    """Return an implementation's verdict, a key of `protocol.VERDICTS`, and a shared secret.
-
-    `case` has the byte strings of `protocol.OPERATIONS`. Only decapsulations give a secret.
-    """
-    try:
-        if operation == "verify":
-            return verdict(name, algorithm, *case), b""
-        kem = _kem(name, algorithm)
-        if operation == "encapsulate" and kem:
-            kem.encapsulate(*case)
-            return "accept", b""
-        if operation == "decapsulate" and isinstance(kem, Kem):
-            key, ciphertext = case
-            return "accept", kem.decapsulate(ciphertext, key)
-        return "unsupported", b""
-    except (BadLength, CryptoFailure, ValueError):
-        # An error instead of a verdict, as for a key of a wrong length.
-        return "refuse", b""
-
-
-def verdict(
-    name: str, algorithm: str, public_key: bytes, message: bytes, context: bytes, signature: bytes
-) -> str:
-    """Return an implementation's verdict on a signature. Raises BadLength and ValueError."""
-    verify = _verifier(name, algorithm)
-    if verify is None:
-        return "unsupported"
-    return "accept" if verify(message, signature, public_key, context) else "reject"
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -19,32 +18,16 @@ EXPECTED = ("valid", "invalid", "acceptable")
 """Expected results; "acceptable" means that the specification leaves the choice to the verifier."""
 
 ALGORITHMS = (
-    "ML-DSA-44",
-    "ML-DSA-65",
-    "ML-DSA-87",
-    "Falcon-512",
-    "Falcon-1024",
-    "Falcon-padded-512",
-    "Falcon-padded-1024",
-    "SLH-DSA-SHA2-128s",
-    "SLH-DSA-SHA2-128f",
-    "SLH-DSA-SHA2-192s",
-    "SLH-DSA-SHA2-192f",
-    "SLH-DSA-SHA2-256s",
-    "SLH-DSA-SHA2-256f",
-    "SLH-DSA-SHAKE-128s",
-    "SLH-DSA-SHAKE-128f",
-    "SLH-DSA-SHAKE-192s",
-    "SLH-DSA-SHAKE-192f",
-    "SLH-DSA-SHAKE-256s",
-    "SLH-DSA-SHAKE-256f",
-    "HashSLH-DSA-SHA2-128s",
-    "HashSLH-DSA-SHA2-192f",
-    "HashSLH-DSA-SHAKE-128f",
-    "HashSLH-DSA-SHAKE-256f",
-    "ML-KEM-512",
-    "ML-KEM-768",
-    "ML-KEM-1024",
+    *("ML-DSA-44", "ML-DSA-65", "ML-DSA-87"),
+    *("Falcon-512", "Falcon-1024", "Falcon-padded-512", "Falcon-padded-1024"),
+    *(
+        f"SLH-DSA-{family}-{size}"
+        for family in ("SHA2", "SHAKE")
+        for size in ("128s", "128f", "192s", "192f", "256s", "256f")
+    ),
+    *("HashSLH-DSA-SHA2-128s", "HashSLH-DSA-SHA2-192f"),
+    *("HashSLH-DSA-SHAKE-128f", "HashSLH-DSA-SHAKE-256f"),
+    *("ML-KEM-512", "ML-KEM-768", "ML-KEM-1024"),
 )
 """Algorithms that have vectors, in display order.
 
@@ -79,9 +62,11 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vector(ABC):
+class Vector:
     """One case with its expected result; an unknown result raises UsageError."""
 
+    operation: ClassVar[str]
+    """The operation that the vector asks for, one of `protocol.OPERATIONS`."""
     byte_fields: ClassVar[tuple[str, ...]]
     """Names of the fields that an adapter gets."""
 
@@ -99,19 +84,19 @@ class Vector(ABC):
             raise UsageError(f"expected must be one of {EXPECTED}; got {self.expected!r}")
 
     @property
-    @abstractmethod
-    def case(self) -> tuple[Any, ...]:
-        """Arguments of `Model.checks`."""
+    def data(self) -> tuple[bytes, ...]:
+        """The byte strings that an adapter gets."""
+        return tuple(getattr(self, name) for name in self.byte_fields)
 
     @property
-    @abstractmethod
+    def case(self) -> tuple[Any, ...]:
+        """Arguments of `ReferenceModel.checks`: for a KEM operation and data, and the secret."""
+        return self.operation, *self.data
+
+    @property
     def group(self) -> Hashable:
         """What the vectors of one group of a file have in common."""
-
-    @property
-    @abstractmethod
-    def operation(self) -> str:
-        """The operation that the vector asks for, one of `protocol.OPERATIONS`."""
+        return self.operation
 
     @property
     def ident(self) -> str:
@@ -133,6 +118,7 @@ class Vector(ABC):
 class SignatureVector(Vector):
     """A signature to verify."""
 
+    operation = "verify"
     byte_fields = ("public_key", "message", "context", "signature")
 
     public_key: bytes
@@ -150,40 +136,22 @@ class SignatureVector(Vector):
         """Public key, by which Project Wycheproof's files group tests."""
         return self.public_key
 
-    @property
-    def operation(self) -> str:
-        """The operation, "verify"."""
-        return "verify"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncapsulationVector(Vector):
     """An encapsulation key that a KEM has to accept or to refuse."""
 
+    operation = "encapsulate"
     byte_fields = ("encapsulation_key",)
 
     encapsulation_key: bytes
-
-    @property
-    def case(self) -> tuple[str, bytes]:
-        """Operation and key."""
-        return self.operation, self.encapsulation_key
-
-    @property
-    def group(self) -> str:
-        """Operation."""
-        return self.operation
-
-    @property
-    def operation(self) -> str:
-        """The operation, "encapsulate"."""
-        return "encapsulate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecapsulationVector(Vector):
     """A ciphertext to decapsulate; a KEM has to return the shared secret or to refuse."""
 
+    operation = "decapsulate"
     byte_fields = ("decapsulation_key", "ciphertext")
 
     decapsulation_key: bytes
@@ -192,19 +160,9 @@ class DecapsulationVector(Vector):
     """Expected secret, if one may be returned; empty in vectors of others that do not name it."""
 
     @property
-    def case(self) -> tuple[str, bytes, bytes, bytes]:
+    def case(self) -> tuple[Any, ...]:
         """Operation, key, ciphertext, and the expected secret."""
-        return self.operation, self.decapsulation_key, self.ciphertext, self.shared_secret
-
-    @property
-    def group(self) -> str:
-        """Operation."""
-        return self.operation
-
-    @property
-    def operation(self) -> str:
-        """The operation, "decapsulate"."""
-        return "decapsulate"
+        return self.operation, *self.data, self.shared_secret
 
 
 @dataclass(slots=True)
@@ -244,6 +202,11 @@ class Collector:
             groups.setdefault(vector.group, {}).setdefault(vector.case, vector)
         ordered = [vector for group in groups.values() for vector in group.values()]
         return tuple(replace(vector, number=i) for i, vector in enumerate(ordered, 1))
+
+
+def flip(data: bytes, index: int, bit: int = 0) -> bytes:
+    """Return the bytes with one bit changed."""
+    return data[:index] + bytes([data[index] ^ (1 << bit)]) + data[index + 1 :]
 
 
 def scheme(algorithm: str) -> str:

@@ -1,55 +1,31 @@
-"""Times of verifiers: medians and ratios, and clients for prices of verifications."""
+"""Verifiers of other projects as clients of `pqchain gas`."""
 
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
+import math
 
 import pytest
 
+from packages.conform.tests.fakes import fake
 from pqchain.bench import verification
+from pqchain.bench.gas_units import CLIENTS, OWN, UNITS
 from pqchain.bench.verification import Case
+from pqchain.commands.main import main
 from pqchain.errors import CryptoFailure, UnknownName, Unsupported
 from pqchain_conform import registry, runner, timing
 from pqchain_conform.generators import generate
 from pqchain_conform.registry import VerifierSpec
-
-FAKES = Path(__file__).with_name("fakes.py")
 
 pytestmark = pytest.mark.native
 
 CASE = Case(b"message", b"signature", b"key")
 
 
-def fake(kind: str, *arguments: str, **fields) -> VerifierSpec:
-    command = (sys.executable, str(FAKES), kind, *arguments)
-    return VerifierSpec(name=kind, folder="", command=command, **fields)
-
-
-def test_failed_verifier_is_not_timed_again():
-    honest = [v for v in generate("ML-DSA-44") if v.key == "honest" and v.expected == "valid"]
-    frame = timing.measure([fake("accept"), fake("crash")], honest, rounds=2)
-    assert frame["implementation"].tolist() == ["accept"]
-
-
-def test_times_are_medians_with_their_ratio_to_pqchain():
-    baseline = VerifierSpec(
-        name=timing.BASELINE, folder="", command=(sys.executable, str(FAKES), "accept")
-    )
-    honest = [v for v in generate("ML-DSA-44") if v.key == "honest" and v.expected == "valid"]
-    frame = timing.measure([baseline, fake("accept"), fake("crash-always")], honest, rounds=2)
-    assert frame["implementation"].tolist() == [timing.BASELINE, "accept"]
-    assert frame["ratio"].tolist() == [1.0, 1.0]
-    assert frame["verify_seconds"].tolist() == [1e-6, 1e-6]
-    assert frame["samples"].tolist() == [40, 40]
-    assert frame.attrs["provenance"]["machine_id"]
-
-
 def test_parts_of_a_verification_are_read():
     spec = fake("parts", json.dumps({"decode_key": [300, 400], "other": ["x"]}))
     with spec.adapter() as adapter:
-        answer = adapter.verify("ML-DSA-44", *3 * [b""], repeat=2)
+        answer = adapter.request("verify", "ML-DSA-44", *4 * [b""], repeat=2)
     assert answer.nanoseconds == (1000, 1000)
     assert answer.parts == {"decode_key": (300, 400)}
 
@@ -65,7 +41,7 @@ def test_parts_of_a_verification_are_read():
 )
 def test_invalid_parts_are_malformed(parts, reason):
     with fake("parts", json.dumps(parts)).adapter() as adapter:
-        answer = adapter.verify("ML-DSA-44", *3 * [b""], repeat=2)
+        answer = adapter.request("verify", "ML-DSA-44", *4 * [b""], repeat=2)
     if parts == []:  # as without parts
         assert answer.verdict == "accept"
     else:
@@ -158,3 +134,49 @@ def test_adapters_time_the_parts_that_their_library_has(name, algorithm, parts):
                 client.times(algorithm, wrong, 3)
     finally:
         client.close()
+
+
+@pytest.fixture
+def nothing_built(monkeypatch, tmp_path):
+    """Make every adapter unavailable that needs a build."""
+    monkeypatch.setattr(registry, "build_folder", lambda folder: tmp_path / folder)
+    monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path))
+
+
+def test_missing_clients_state_the_remedy_and_do_not_fail(capsys, nothing_built):
+    words = ["gas", "--algorithm", "Ed25519", "--rounds", "2"]
+    assert main([*words, "--verifier", "circl"]) == 0
+    text = capsys.readouterr().out
+    assert "circl: " in text
+    assert "pqchain conform build" in text
+    assert "TRON energy: missing; ecrecover by Bouncy Castle was not timed" in text
+
+
+def test_other_verifiers_are_rows_beside_pqchains(capsys, nothing_built):
+    name = "pqchain liboqs-0.13/ref"
+    words = ["gas", "--algorithm", "ML-DSA-44", "--verifier", name, "--rounds", "2", "--json"]
+    assert main(words) == 0
+    rows = json.loads(capsys.readouterr().out)["gas"]
+    evm = {
+        row["verifier"]: row
+        for row in rows
+        if (row["algorithm"], row["unit"]) == ("ML-DSA-44", "evm")
+    }
+    assert len(evm) == 2
+    # Portable code, which is slower than that with AVX2, if the processor has it.
+    assert evm[name]["gas"] > 0
+    # The slope of two rounds may be below zero on a busy machine.
+    assert math.isfinite(evm[name]["word_seconds"])
+
+
+def test_unknown_verifier_gets_a_suggestion(capsys):
+    assert main(["gas", "--verifier", "circle"]) == 2
+    assert "did you mean 'circl'" in capsys.readouterr().err
+
+
+def test_verifiers_of_the_units_are_registered():
+    known = registry.verifiers()
+    assert set(CLIENTS) <= set(known)
+    for unit in UNITS.values():
+        for name in unit.anchor_verifiers:
+            assert name == OWN or unit.anchor in known[name].anchors

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from pqchain_conform.models import ml_dsa as model
-from pqchain_conform.models.checks import ReferenceModel, RuleCheck
+from pqchain_conform.models.checks import RuleCheck, SignatureModel
 from pqchain_conform.models.ml_dsa import PARAMETER_SETS, Integers, MLDSAParameters, unpack
 
 
@@ -38,11 +38,16 @@ def _compared(signed: bytes, computed: bytes) -> str:
     return f"byte {start} on is {signed[start:end].hex()}; computed {computed[start:end].hex()}"
 
 
-class MLDSAVerifier(ReferenceModel):
+class MLDSAVerifier(SignatureModel):
     """ML-DSA or Dilithium verifier for one parameter set; its methods are the rules."""
+
+    parameters: MLDSAParameters
+    domain = 0
+    length_rules = ("FIPS 204, section 3.6.2",) * 2 + ("FIPS 204, algorithm 3, line 1",)
 
     def __init__(self, name: str) -> None:
         self.parameters = PARAMETER_SETS[name]
+        self.max_context_bytes = 255 if self.parameters.standard else 0
 
     def checks(
         self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
@@ -103,38 +108,6 @@ class MLDSAVerifier(ReferenceModel):
             self.same_challenge(seed, computed),
             _compared(seed, computed),
         )
-
-    def lengths(self, signature: bytes, public_key: bytes, context: bytes) -> list[RuleCheck]:
-        """Return the results of the length rules (FIPS 204, section 3.6.2; algorithm 3, line 1)."""
-        p = self.parameters
-        limit = 255 if p.standard else 0
-        section = "FIPS 204, section 3.6.2"
-        return [
-            RuleCheck(
-                "public key length", section, self.key_fits(len(public_key)),
-                f"{len(public_key)} bytes; {p.name} has {p.public_key_bytes}",
-            ),
-            RuleCheck(
-                "signature length", section, self.signature_fits(len(signature)),
-                f"{len(signature)} bytes; {p.name} has {p.signature_bytes}",
-            ),
-            RuleCheck(
-                "context length", "FIPS 204, algorithm 3, line 1", self.context_fits(len(context)),
-                f"{len(context)} bytes; at most {limit}",
-            ),
-        ]  # fmt: skip
-
-    def key_fits(self, length: int) -> bool:
-        """Return whether a public key may have this length in bytes."""
-        return length == self.parameters.public_key_bytes
-
-    def signature_fits(self, length: int) -> bool:
-        """Return whether a signature may have this length in bytes."""
-        return length == self.parameters.signature_bytes
-
-    def context_fits(self, length: int) -> bool:
-        """Return whether a context may have this length in bytes."""
-        return length <= (255 if self.parameters.standard else 0)
 
     def counter_faults(self, data: bytes) -> list[tuple[int, int, int]]:
         """Return (row, counter, previous counter) where a counter decreases or exceeds omega."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 
 from pqchain_conform.models import slh_dsa as model
-from pqchain_conform.models.checks import ReferenceModel, RuleCheck
+from pqchain_conform.models.checks import RuleCheck, SignatureModel
 from pqchain_conform.models.slh_dsa import (
     FORS_ROOTS,
     FORS_TREE,
@@ -22,8 +22,13 @@ from pqchain_conform.models.slh_dsa import (
 )
 
 
-class SLHDSAVerifier(ReferenceModel):
+class SLHDSAVerifier(SignatureModel):
     """SLH-DSA verifier of the pure or the pre-hash interface, for one parameter set."""
+
+    parameters: model.SLHDSAParameters
+    length_rules = (
+        "FIPS 205, section 9.1", "FIPS 205, algorithm 20, line 1", "FIPS 205, algorithm 24, line 1",
+    )  # fmt: skip
 
     def __init__(self, name: str) -> None:
         self.parameters = model.parameter_set(name)
@@ -34,21 +39,7 @@ class SLHDSAVerifier(ReferenceModel):
     ) -> Iterator[RuleCheck]:
         """Yield the result of each rule; stop at a wrong length, as no other rule applies then."""
         p = self.parameters
-        lengths = [
-            RuleCheck(
-                "public key length", "FIPS 205, section 9.1", self.key_fits(len(public_key)),
-                f"{len(public_key)} bytes; {p.name} has {p.public_key_bytes}",
-            ),
-            RuleCheck(
-                "signature length", "FIPS 205, algorithm 20, line 1",
-                self.signature_fits(len(signature)),
-                f"{len(signature)} bytes; {p.name} has {p.signature_bytes}",
-            ),
-            RuleCheck(
-                "context length", "FIPS 205, algorithm 24, line 1",
-                self.context_fits(len(context)), f"{len(context)} bytes; at most 255",
-            ),
-        ]  # fmt: skip
+        lengths = self.lengths(signature, public_key, context)
         yield from lengths
         if not all(check.holds for check in lengths):
             return
@@ -146,18 +137,6 @@ class SLHDSAVerifier(ReferenceModel):
             pair = node + other if self.is_left(index >> height & 1) else other + node
             node = self.hash(seed, self.address(*place, (leaf, height + 1, position)), pair)
         return node
-
-    def key_fits(self, length: int) -> bool:
-        """Return whether a public key may have this length in bytes."""
-        return length == self.parameters.public_key_bytes
-
-    def signature_fits(self, length: int) -> bool:
-        """Return whether a signature may have this length in bytes."""
-        return length == self.parameters.signature_bytes
-
-    def context_fits(self, length: int) -> bool:
-        """Return whether a context may have this length in bytes."""
-        return length <= 255
 
     @property
     def domain(self) -> int:

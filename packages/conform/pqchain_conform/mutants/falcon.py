@@ -7,12 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from pqchain_conform.models.falcon import SECOND_ROUND_BOUNDS, Q
+from pqchain_conform.models.falcon import SECOND_ROUND_BOUNDS, Integers, Q
 from pqchain_conform.models.falcon_verifier import FalconVerifier
+from pqchain_conform.mutants.shared import Overrides, longer
 
 
 def _norm(fits: Any) -> dict[str, Any]:
     return {"norm_fits": lambda self, first, second: bool(fits(self.parameters, first, second))}
+
+
+def _large(test: Callable[[Integers], Any]) -> dict[str, Any]:
+    return {"large_values": lambda self, h: [int(i) for i in np.flatnonzero(test(h))]}
 
 
 def _signed(value: int) -> int:
@@ -43,23 +48,17 @@ def _padding(ignored: Callable[[int, int], bool]) -> dict[str, Any]:
     return {"padding_faults": faults, "length_fits": fits}
 
 
-MUTANTS: dict[str, dict[str, Any]] = {
-    "norm: no bound": _norm(lambda p, first, second: True),
-    "norm: the bound refused": _norm(lambda p, first, second: first + second < p.bound),
-    "norm: one above the bound allowed": _norm(
-        lambda p, first, second: first + second <= p.bound + 1
-    ),
-    "norm: the second round's bound": _norm(
-        lambda p, first, second: first + second <= SECOND_ROUND_BOUNDS[p.n]
-    ),
-    "norm: s1 alone": _norm(lambda p, first, second: first <= p.bound),
-    "norm: s2 alone": _norm(lambda p, first, second: second <= p.bound),
-    "norm: each half by itself": _norm(lambda p, first, second: max(first, second) <= p.bound),
-    "norm: sum of 32 bits": _norm(lambda p, first, second: (first + second) % 2**32 <= p.bound),
-    "norm: signed sum of 32 bits": _norm(
-        lambda p, first, second: _signed(first + second) <= p.bound
-    ),
-    "norm: sum of 31 bits": _norm(lambda p, first, second: (first + second) % 2**31 <= p.bound),
+MUTANTS: Overrides = {
+    "norm: no bound": _norm(lambda p, s1, s2: True),
+    "norm: the bound refused": _norm(lambda p, s1, s2: s1 + s2 < p.bound),
+    "norm: one above the bound allowed": _norm(lambda p, s1, s2: s1 + s2 <= p.bound + 1),
+    "norm: the second round's bound": _norm(lambda p, s1, s2: s1 + s2 <= SECOND_ROUND_BOUNDS[p.n]),
+    "norm: s1 alone": _norm(lambda p, s1, s2: s1 <= p.bound),
+    "norm: s2 alone": _norm(lambda p, s1, s2: s2 <= p.bound),
+    "norm: each half by itself": _norm(lambda p, s1, s2: max(s1, s2) <= p.bound),
+    "norm: sum of 32 bits": _norm(lambda p, s1, s2: (s1 + s2) % 2**32 <= p.bound),
+    "norm: signed sum of 32 bits": _norm(lambda p, s1, s2: _signed(s1 + s2) <= p.bound),
+    "norm: sum of 31 bits": _norm(lambda p, s1, s2: (s1 + s2) % 2**31 <= p.bound),
     "s2: more than 1023 refused": {"size_fits": lambda self, longest: longest <= 1023},
     "s2: 2047 refused": {"size_fits": lambda self, longest: longest < 2047},
     "s2: minus zero allowed": {"signed_zeros": lambda self, decoded: []},
@@ -87,19 +86,11 @@ MUTANTS: dict[str, dict[str, Any]] = {
     "key: upper half of the header unchecked": {
         "key_header_fits": lambda self, header: header & 15 == self.parameters.log_n
     },
-    "key: values from q on reduced": {"large_values": lambda self, h: []},
-    "key: first value unchecked": {
-        "large_values": lambda self, h: [int(i) for i in np.flatnonzero(h >= Q) if i]
-    },
-    "key: last value unchecked": {
-        "large_values": lambda self, h: [int(i) for i in np.flatnonzero(h[:-1] >= Q)]
-    },
-    "key: q - 1 refused": {
-        "large_values": lambda self, h: [int(i) for i in np.flatnonzero(h >= Q - 1)]
-    },
-    "key: longer key cut": {
-        "key_fits": lambda self, length: length >= self.parameters.public_key_bytes
-    },
+    "key: values from q on reduced": _large(lambda h: h < 0),
+    "key: first value unchecked": _large(lambda h: (h >= Q) & (np.arange(len(h)) > 0)),
+    "key: last value unchecked": _large(lambda h: (h >= Q) & (np.arange(len(h)) < len(h) - 1)),
+    "key: q - 1 refused": _large(lambda h: h >= Q - 1),
+    "key: longer key cut": longer("key_fits", "public_key_bytes"),
     "hash: samples from 5 q on reduced": {"sample_limit": 1 << 16},
     "hash: sample 5 q kept": {"sample_limit": 5 * Q + 1},
     "hash: sample 5 q - 1 refused": {"sample_limit": 5 * Q - 1},

@@ -12,6 +12,7 @@ import numpy as np
 
 from pqchain_conform.models.ml_dsa import Integers, Q, use_hint
 from pqchain_conform.models.ml_dsa_verifier import MLDSAVerifier
+from pqchain_conform.mutants.shared import CONTEXTS_AND_LENGTHS, Overrides, comparisons, longer
 
 # Parameter sets with challenge hashes above 32 bytes. With 32, these mutants equal the model.
 LONG_CHALLENGE = ("ML-DSA-65", "ML-DSA-87")
@@ -84,13 +85,6 @@ def _no_wrap_of_highest(self: MLDSAVerifier, hints: Integers, values: Integers) 
     return _truncated_to_bits(self, np.where(high < 0, high + self.parameters.high_parts, high))
 
 
-def _any_context(prefix: Callable[[bytes], bytes]) -> dict[str, Any]:
-    return {
-        "context_fits": lambda self, length: True,
-        "prefix": lambda self, context: prefix(context),
-    }
-
-
 def _key_rejected(rejected: Callable[[bytes], bool]) -> dict[str, Any]:
     def verify(self: MLDSAVerifier, message: bytes, signature: bytes, *rest: bytes) -> bool:
         return MLDSAVerifier.verify(self, message, signature, *rest) and not rejected(rest[0][32:])
@@ -98,7 +92,7 @@ def _key_rejected(rejected: Callable[[bytes], bool]) -> dict[str, Any]:
     return {"verify": verify}
 
 
-MUTANTS: dict[str, dict[str, Any]] = {
+MUTANTS: Overrides = {
     "z: no bound": _long_if(lambda v, z: z != z),
     "z: at the bound allowed": _long_if(lambda v, z: np.abs(z) > v.parameters.bound),
     "z: one below the bound refused": _long_if(lambda v, z: np.abs(z) >= v.parameters.bound - 1),
@@ -165,12 +159,7 @@ MUTANTS: dict[str, dict[str, Any]] = {
     "rounding: no wrap at the top": _no_wrap("top"),
     "rounding: no wrap at the bottom": _no_wrap("bottom"),
     "rounding: q - 1 keeps its high part": _rounded(_no_wrap_of_highest) | {"only": HIGH_PARTS_44},
-    "challenge: not compared": {"same_challenge": lambda self, a, b: True},
-    "challenge: last byte unchecked": {"same_challenge": lambda self, a, b: a[:-1] == b[:-1]},
-    "challenge: first byte unchecked": {"same_challenge": lambda self, a, b: a[1:] == b[1:]},
-    "challenge: compared up to a zero": {
-        "same_challenge": lambda self, a, b: a.split(b"\0")[0] == b.split(b"\0")[0]
-    },
+    **comparisons("challenge", "same_challenge"),
     "challenge: 32 bytes compared": {
         "same_challenge": lambda self, a, b: a[:32] == b[:32],
         "only": LONG_CHALLENGE,
@@ -179,26 +168,11 @@ MUTANTS: dict[str, dict[str, Any]] = {
         "ball_seed": lambda self, seed: seed[:32],
         "only": LONG_CHALLENGE,
     },
-    "context: ignored": _any_context(lambda context: b"\0\0"),
-    "context: length modulo 256": _any_context(
-        lambda context: bytes([0, len(context) % 256]) + context
-    ),
-    "context: cut to 255": _any_context(
-        lambda context: bytes([0, min(len(context), 255)]) + context[:255]
-    ),
-    "context: 255 bytes refused": {"context_fits": lambda self, length: length < 255},
-    "context: domain and length left out": {"prefix": lambda self, context: b""},
-    "length: longer signature cut": {
-        "signature_fits": lambda self, length: length >= self.parameters.signature_bytes
-    },
-    "length: longer key cut": {
-        "key_fits": lambda self, length: length >= self.parameters.public_key_bytes
-    },
-    "length: longer key cut before it is hashed": {
-        "key_fits": lambda self, length: length >= self.parameters.public_key_bytes,
+    **CONTEXTS_AND_LENGTHS,
+    "length: longer key cut before it is hashed": longer("key_fits", "public_key_bytes")
+    | {
         "hashed_key": lambda self, key: key[: self.parameters.public_key_bytes],
     },
     "key: t1 = 0 refused": _key_rejected(lambda t1: not any(t1)),
     "key: t1 = 1023 refused": _key_rejected(lambda t1: set(t1) == {255}),
 }
-"""Methods that each mutant overrides, by the name of the defect; `only` lists parameter sets."""

@@ -16,6 +16,7 @@ import numpy as np
 from pqchain_conform.models import ml_kem as model
 from pqchain_conform.models.ml_kem import Integers, MLKEMParameters, N, Q
 from pqchain_conform.models.ml_kem_decapsulator import MLKEMDecapsulator
+from pqchain_conform.mutants.shared import UNCHECKED, Overrides, comparisons, longer
 
 # Parameter set whose keys have wider noise than its ciphertexts.
 TWO_WIDTHS = ("ML-KEM-512",)
@@ -108,7 +109,7 @@ def _noise_of_keys(self: MLKEMDecapsulator, key: bytes, message: bytes, r: bytes
     return model.encrypt(narrow, key, message, r)
 
 
-MUTANTS: dict[str, dict[str, Any]] = {
+MUTANTS: Overrides = {
     "modulus: unchecked": _large_if(lambda t: t != t),
     "modulus: q allowed": _large_if(lambda t: t > Q),
     "modulus: q - 1 refused": _large_if(lambda t: t >= Q - 1),
@@ -124,39 +125,21 @@ MUTANTS: dict[str, dict[str, Any]] = {
     "modulus: last coefficient unchecked": _large_if(lambda t: (t >= Q) & (np.arange(N) < N - 1)),
     "modulus: odd coefficients unchecked": _large_if(lambda t: (t >= Q) & (np.arange(N) % 2 == 0)),
     "modulus: last sixteen unchecked": _large_if(lambda t: (t >= Q) & (np.arange(N) < N - 16)),
-    "hash: unchecked": {"same_hash": lambda self, a, b: True},
-    "hash: first byte unchecked": {"same_hash": lambda self, a, b: a[1:] == b[1:]},
-    "hash: last byte unchecked": {"same_hash": lambda self, a, b: a[:-1] == b[:-1]},
-    "hash: 16 bytes compared": {"same_hash": lambda self, a, b: a[:16] == b[:16]},
-    "hash: compared up to a zero": {
-        "same_hash": lambda self, a, b: a.split(b"\0")[0] == b.split(b"\0")[0]
-    },
+    **comparisons("hash", "same_hash", (*UNCHECKED, "16 bytes compared")),
     "hash: stored one ignored": {
         "same_hash": lambda self, a, b: True,
         "derived": lambda self, message, key, key_hash: model.hash_g(message + model.hash_h(key)),
     },
-    "length: longer encapsulation key cut": {
-        "encapsulation_key_fits": lambda self, length: (
-            length >= self.parameters.encapsulation_key_bytes
-        )
-    },
-    "length: longer decapsulation key cut": {
-        "key_fits": lambda self, length: length >= self.parameters.decapsulation_key_bytes
-    },
-    "length: longer ciphertext cut": {
-        "ciphertext_fits": lambda self, length: length >= self.parameters.ciphertext_bytes
-    },
-    "comparison: none": _compared(lambda self, a, b: True),
+    "length: longer encapsulation key cut": longer(
+        "encapsulation_key_fits", "encapsulation_key_bytes"
+    ),
+    "length: longer decapsulation key cut": longer("key_fits", "decapsulation_key_bytes"),
+    "length: longer ciphertext cut": longer("ciphertext_fits", "ciphertext_bytes"),
+    **comparisons("comparison", "same_ciphertext", (*UNCHECKED, "32 bytes compared")),
     "comparison: always rejected": _compared(lambda self, a, b: False),
     "comparison: c1 alone": _compared(lambda self, a, b: _u(self, a) == _u(self, b)),
     "comparison: c2 alone": _compared(lambda self, a, b: _v(self, a) == _v(self, b)),
-    "comparison: first byte unchecked": _compared(lambda self, a, b: a[1:] == b[1:]),
-    "comparison: last byte unchecked": _compared(lambda self, a, b: a[:-1] == b[:-1]),
     "comparison: last 32 bytes unchecked": _compared(lambda self, a, b: a[:-32] == b[:-32]),
-    "comparison: 32 bytes compared": _compared(lambda self, a, b: a[:32] == b[:32]),
-    "comparison: up to a zero": _compared(
-        lambda self, a, b: a.split(b"\0")[0] == b.split(b"\0")[0]
-    ),
     "comparison: differences cancel": _compared(
         lambda self, a, b: not reduce(xor, (x ^ y for x, y in zip(a, b, strict=True)))
     ),
@@ -211,4 +194,3 @@ MUTANTS: dict[str, dict[str, Any]] = {
     ),
     "sampling: noise of one width": {"encrypted": _noise_of_keys, "only": TWO_WIDTHS},
 }
-"""Methods that each mutant overrides, by the name of the defect; `only` lists parameter sets."""

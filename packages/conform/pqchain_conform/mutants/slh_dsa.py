@@ -12,6 +12,13 @@ from typing import Any
 from pqchain_conform.models import slh_dsa as model
 from pqchain_conform.models.slh_dsa import PARAMETER_SETS, Address, pre_hash_name
 from pqchain_conform.models.slh_dsa_verifier import SLHDSAVerifier
+from pqchain_conform.mutants.shared import (
+    CONTEXTS_AND_LENGTHS,
+    UNCHECKED,
+    Overrides,
+    compared,
+    comparisons,
+)
 from pqchain_conform.vector import ALGORITHMS
 
 _PRE_HASHED = tuple(name for name in ALGORITHMS if pre_hash_name(name))
@@ -38,21 +45,13 @@ LONG_PRE_HASH = tuple(
 )
 
 
+def _only(names: tuple[str, ...], mutants: Overrides) -> Overrides:
+    return {defect: methods | {"only": names} for defect, methods in mutants.items()}
+
+
 def _always_hashed_with(name: str) -> dict[str, Any]:
     others = tuple(algorithm for algorithm in _PRE_HASHED if pre_hash_name(algorithm) != name)
     return _pre_hashed(lambda _, message: model.PRE_HASHES[name].content(message), others)
-
-
-def _compared(same: Callable[[bytes, bytes], bool]) -> dict[str, Any]:
-    return {"same_root": lambda self, computed, expected: same(computed, expected)}
-
-
-def _any_context(prefix: Callable[[bytes], bytes]) -> dict[str, Any]:
-    """Return a mutant whose prefix has these bytes after the first one."""
-    return {
-        "context_fits": lambda self, length: True,
-        "prefix": lambda self, context: bytes([self.domain]) + prefix(context),
-    }
 
 
 def _pre_hashed(
@@ -125,21 +124,15 @@ def _digest_without_seed(p: model.SLHDSAParameters, r: bytes, key: bytes, messag
     return model.mgf1(function, function(r + key + message).digest(), sum(p.digest_parts))
 
 
-MUTANTS: dict[str, dict[str, Any]] = {
-    "root: not compared": _compared(lambda a, b: True),
-    "root: first byte unchecked": _compared(lambda a, b: a[1:] == b[1:]),
-    "root: last byte unchecked": _compared(lambda a, b: a[:-1] == b[:-1]),
-    "root: last eight bytes unchecked": _compared(lambda a, b: a[:-8] == b[:-8]),
-    "root: first half alone": _compared(lambda a, b: a[: len(a) // 2] == b[: len(b) // 2]),
-    "root: 16 bytes compared": _compared(lambda a, b: a[:16] == b[:16]) | {"only": LONG_ROOT},
-    "root: compared up to a zero": (
-        _compared(lambda a, b: a.split(b"\0")[0] == b.split(b"\0")[0]) | {"only": LOW_TREES}
+MUTANTS: Overrides = {
+    **comparisons("root", "same_root", UNCHECKED[:3]),
+    "root: last eight bytes unchecked": compared(lambda a, b: a[:-8] == b[:-8], "same_root"),
+    "root: first half alone": compared(
+        lambda a, b: a[: len(a) // 2] == b[: len(b) // 2], "same_root"
     ),
-    "context: ignored": _any_context(lambda context: b"\0"),
-    "context: length modulo 256": _any_context(lambda c: bytes([len(c) % 256]) + c),
-    "context: cut to 255": _any_context(lambda c: bytes([min(len(c), 255)]) + c[:255]),
-    "context: 255 bytes refused": {"context_fits": lambda self, length: length < 255},
-    "context: domain and length left out": {"prefix": lambda self, context: b""},
+    **_only(LONG_ROOT, comparisons("root", "same_root", ("16 bytes compared",))),
+    **_only(LOW_TREES, comparisons("root", "same_root", ("compared up to a zero",))),
+    **CONTEXTS_AND_LENGTHS,
     "context: first byte of the other interface": {
         "prefix": lambda self, c: bytes([1 - self.domain, len(c)]) + c
     },
@@ -157,12 +150,6 @@ MUTANTS: dict[str, dict[str, Any]] = {
         lambda pre_hash, message: pre_hash.content(message)[: 11 + 32], LONG_PRE_HASH
     ),
     **{f"pre-hash: {name} in all sets": _always_hashed_with(name) for name in model.PRE_HASHES},
-    "length: longer signature cut": {
-        "signature_fits": lambda self, length: length >= self.parameters.signature_bytes
-    },
-    "length: longer key cut": {
-        "key_fits": lambda self, length: length >= self.parameters.public_key_bytes
-    },
     "digest: randomness left out": _digest(
         lambda p, r, key, message: model.message_digest(p, bytes(p.n), key, message)
     ),
@@ -228,4 +215,3 @@ MUTANTS: dict[str, dict[str, Any]] = {
         )
     },
 }
-"""Methods that each mutant overrides, by the name of the defect; `only` lists parameter sets."""
