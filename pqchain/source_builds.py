@@ -25,6 +25,9 @@ _PRODUCTS = frozenset({"target", "node_modules", "lib", "classes"})
 """Folders that a build in the source folder itself would leave."""
 
 
+_REMEDIES = {"cargo": "Rust 1.95 (rustup)", "go": "Go 1.26", "cc": "a C compiler"}
+
+
 def cache_folder() -> Path:
     """Return the user's cache folder: PQCHAIN_CACHE, or pqchain in XDG_CACHE_HOME or ~/.cache."""
     cache_home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
@@ -39,11 +42,26 @@ class SourceBuild:
     """The folder with build.sh; its name is the build's name."""
     cache: str
     """Name of the folder in pqchain's cache."""
+    tools: tuple[str, ...] = ()
+    """Programs that the build needs."""
 
     @property
     def name(self) -> str:
         """The name of the source folder."""
         return self.sources.name
+
+    @property
+    def is_built(self) -> bool:
+        """Whether there is a complete build of these sources."""
+        return (self.folder() / BUILT).is_file()
+
+    def missing_tools(self) -> str:
+        """Return which tools are not on the path, with the remedy; "" if there are all."""
+        missing = [tool for tool in self.tools if shutil.which(tool) is None]
+        if not missing:
+            return ""
+        remedies = [f"install {_REMEDIES.get(tool, tool)}" for tool in missing]
+        return f"no {' and no '.join(missing)} on the path; {' and '.join(remedies)}"
 
     def files(self) -> list[Path]:
         """Return the source files, sorted."""
@@ -65,15 +83,17 @@ def build(
 ) -> dict[str, tuple[str, str]]:
     """Build in parallel; return a status and a reason for each name.
 
-    The status is "built", "cached" or "failed", with the end of the build's output as reason. An
-    interrupted build resumes in its directory.
+    The status is "built", "cached", "unsupported" (a tool is missing) or "failed", with the end of
+    the build's output as reason. An interrupted build resumes in its directory.
     """
     results: dict[str, tuple[str, str]] = {}
     running: dict[SourceBuild, tuple[subprocess.Popen[str], IO[str]]] = {}
     with ExitStack() as stack:
         for source in builds:
-            if (source.folder() / BUILT).is_file():
+            if source.is_built:
                 results[source.name] = "cached", ""
+            elif reason := source.missing_tools():
+                results[source.name] = "unsupported", reason
             else:
                 # The status if the timeout below expires; otherwise it is overwritten.
                 late = f"not finished in {limit_seconds:g} s; run it again"

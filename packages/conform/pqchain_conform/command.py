@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pqchain import results
 from pqchain.commands import console
 from pqchain.errors import UsageError
 from pqchain.render.table import Column, Table, verdict
@@ -109,8 +110,10 @@ def run(arguments: argparse.Namespace) -> int:
     overview = tables.overview(summary, known=known)
     remarks = [*map(str, files), *_doubts(verdicts if files else verdicts[:0])]
     if arguments.output is not None:
-        saved = tables.save(arguments.output, summary, verdicts, known=known)
-        remarks.append(f"wrote {', '.join(saved)} to {arguments.output}")
+        with outputs.staged(arguments.output) as folder:
+            results.save(summary, folder / "summary.csv")
+            results.save(verdicts, folder / "verdicts.csv")
+        remarks.append(f"wrote summary.csv and verdicts.csv to {arguments.output}")
     if wrong.rows:
         words = [f"--vectors={path}" for path in arguments.vectors or ()]
         command = shlex.join(["pqchain", "conform", "explain", *words, "VECTOR"])

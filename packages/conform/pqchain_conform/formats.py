@@ -11,9 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from pqchain_conform import kem_formats
+from pqchain_conform.models.ml_kem import PARAMETER_SETS
 from pqchain_conform.models.slh_dsa import pre_hash_name
-from pqchain_conform.vector import ALGORITHMS, Family, SignatureVector, Vector, families, scheme
+from pqchain_conform.vector import (
+    ALGORITHMS,
+    DecapsulationVector,
+    EncapsulationVector,
+    Family,
+    SignatureVector,
+    Vector,
+    families,
+    scheme,
+)
 
 VERSION = "1"
 """Version of the vectors, incremented when the bytes of a file change."""
@@ -39,7 +48,7 @@ def wycheproof(vectors: Sequence[Vector]) -> dict[str, Any]:
     algorithm = vectors[0].algorithm
     known = families(scheme(algorithm))
     if scheme(algorithm) == "ml-kem":
-        groups = list(kem_formats.wycheproof_groups(vectors, known, VERSION))
+        groups = list(_kem_groups(vectors, known))
     else:
         groups = list(_signature_groups(_signatures(vectors), known))
     purpose = "decapsulation" if scheme(algorithm) == "ml-kem" else "verification"
@@ -65,13 +74,18 @@ _SCHEMAS = {
     "ml-kem": "mlkem_schema.json",
 }
 
-_SIGNATURE_TYPES = {"ml-dsa": "MlDsaVerify", "falcon": "FalconVerify", "slh-dsa": "SlhDsaVerify"}
+_TYPES = {
+    "ml-dsa": "MlDsaVerify", "falcon": "FalconVerify", "slh-dsa": "SlhDsaVerify",
+    "encapsulate": "MLKEMEncapsTest", "decapsulate": "MLKEMDecapsValidationTest",
+}  # fmt: skip
+_SOURCE = {"name": "pqchain/conform", "version": VERSION}
 
 # Algorithm and revision in ACVP's files, which have no Falcon.
 _ACVP_NAMES = {
     "ml-dsa": ("ML-DSA", "FIPS204"),
     "falcon": ("Falcon", "1.2"),
     "slh-dsa": ("SLH-DSA", "FIPS205"),
+    "ml-kem": ("ML-KEM", "FIPS203"),
 }
 
 
@@ -87,13 +101,34 @@ def _signature_groups(
     for (public_key, key), members in groupby(
         vectors, key=lambda vector: (vector.public_key, vector.key)
     ):
-        kind = _SIGNATURE_TYPES[scheme(algorithm)]
+        kind = _TYPES[scheme(algorithm)]
         group: dict[str, Any] = {"type": kind, "publicKey": public_key.hex()}
         if algorithm in _OBJECT_IDENTIFIERS:
             group["publicKeyDer"] = _public_key_info(algorithm, public_key).hex()
-        group["source"] = {"name": "pqchain/conform", "version": VERSION}
+        group["source"] = _SOURCE
         group["tests"] = [_wycheproof_test(vector, known, key) for vector in members]
         yield group
+
+
+def _kem_groups(vectors: Sequence[Vector], known: Mapping[str, Family]) -> Iterator[dict[str, Any]]:
+    for operation, members in groupby(vectors, key=lambda vector: vector.operation):
+        yield {
+            "type": _TYPES[operation],
+            "source": _SOURCE,
+            "parameterSet": vectors[0].algorithm,
+            "tests": [_kem_test(vector, known) for vector in members],
+        }
+
+
+def _kem_test(vector: Vector, known: Mapping[str, Family]) -> dict[str, Any]:
+    test: dict[str, Any] = {"tcId": vector.number, "comment": f"{vector.probe} ({vector.key} key)"}
+    if isinstance(vector, EncapsulationVector):
+        test["ek"] = vector.encapsulation_key.hex()
+    if isinstance(vector, DecapsulationVector):
+        test |= {"dk": vector.decapsulation_key.hex(), "c": vector.ciphertext.hex()}
+        if vector.shared_secret:
+            test["K"] = vector.shared_secret.hex()
+    return test | {"result": vector.expected, "flags": [known[vector.family].flag]}
 
 
 def _note(family: Family) -> dict[str, Any]:
@@ -135,29 +170,30 @@ def _der(tag: int, content: bytes) -> bytes:
 def acvp(vectors: Sequence[Vector]) -> dict[str, Any]:
     """Return the vectors as a document in ACVP's format of their mode, with results."""
     algorithm = vectors[0].algorithm
-    if scheme(algorithm) == "ml-kem":
-        return kem_formats.acvp(vectors)
     name, revision = _ACVP_NAMES[scheme(algorithm)]
-    hashed = pre_hash_name(algorithm)
+    is_kem = name == "ML-KEM"
+    return {
+        "vsId": 0,
+        "algorithm": name,
+        "mode": "encapDecap" if is_kem else "sigVer",
+        "revision": revision,
+        "isSample": False,
+        "testGroups": _kem_functions(vectors) if is_kem else [_acvp_signatures(name, vectors)],
+    }
+
+
+def _acvp_signatures(name: str, vectors: Sequence[Vector]) -> dict[str, Any]:
+    algorithm = vectors[0].algorithm
     parameter_set = algorithm.removeprefix("Hash")
     group: dict[str, Any] = {"tgId": 1, "testType": "AFT", "parameterSet": parameter_set}
     # The standards have several interfaces, of which the vectors probe one.
     if name != "Falcon":
-        interface = "preHash" if hashed else "pure"
+        interface = "preHash" if pre_hash_name(algorithm) else "pure"
         group |= {"signatureInterface": "external", "preHash": interface}
     if name == "ML-DSA":
         group |= {"externalMu": False}
-    group["tests"] = [
-        _acvp_test(test) for test in _signatures(vectors) if test.expected != "acceptable"
-    ]
-    return {
-        "vsId": 0,
-        "algorithm": name,
-        "mode": "sigVer",
-        "revision": revision,
-        "isSample": False,
-        "testGroups": [group],
-    }
+    tests = [test for test in _signatures(vectors) if test.expected != "acceptable"]
+    return group | {"tests": list(map(_acvp_test, tests))}
 
 
 def _acvp_test(vector: SignatureVector) -> dict[str, Any]:
@@ -172,6 +208,38 @@ def _acvp_test(vector: SignatureVector) -> dict[str, Any]:
         "signature": vector.signature.hex().upper(),
         "reason": f"{vector.family}: {vector.probe}",
     }
+
+
+def _kem_functions(vectors: Sequence[Vector]) -> list[dict[str, Any]]:
+    """Return a group for decapsulation and one for the check of each key, if they have tests."""
+    # ACVP cannot express a ciphertext of a wrong length.
+    p = PARAMETER_SETS[vectors[0].algorithm]
+    tests: dict[str, list[dict[str, Any]]] = {
+        "decapsulation": [], "encapsulationKeyCheck": [], "decapsulationKeyCheck": []
+    }  # fmt: skip
+    for vector in vectors:
+        test = {"tcId": vector.number, "reason": f"{vector.family}: {vector.probe}"}
+        if vector.expected == "acceptable":
+            continue
+        if isinstance(vector, EncapsulationVector):
+            test |= {"testPassed": vector.expected == "valid"}
+            test |= {"ek": vector.encapsulation_key.hex().upper()}
+            tests["encapsulationKeyCheck"].append(test)
+        elif isinstance(vector, DecapsulationVector) and vector.expected == "valid":
+            test |= {"dk": vector.decapsulation_key.hex().upper()}
+            test |= {"c": vector.ciphertext.hex().upper(), "k": vector.shared_secret.hex().upper()}
+            tests["decapsulation"].append(test)
+        elif (
+            isinstance(vector, DecapsulationVector) and len(vector.ciphertext) == p.ciphertext_bytes
+        ):
+            test |= {"testPassed": False, "dk": vector.decapsulation_key.hex().upper()}
+            tests["decapsulationKeyCheck"].append(test)
+    common = {"testType": "VAL", "parameterSet": p.name}
+    return [
+        {"tgId": number, **common, "function": function, "tests": members}
+        for number, (function, members) in enumerate(tests.items(), 1)
+        if members
+    ]
 
 
 def text(content: Mapping[str, Any]) -> str:

@@ -21,9 +21,6 @@ from pqchain_conform.models import (
 from pqchain_conform.models.checks import ReferenceModel, RuleCheck, expected
 from pqchain_conform.vector import Vector, families, scheme
 
-PORTABLE = {"slh-dsa": "slhdsa/ref"}
-"""Implementation name of the portable C build by scheme, where it is not that of liboqs."""
-
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
@@ -62,6 +59,11 @@ _MODELS: dict[str, type[ReferenceModel]] = {
 }
 
 
+def portable(algorithm: str) -> str:
+    """Return the name of the portable C build of an algorithm."""
+    return "slhdsa/ref" if scheme(algorithm) == "slh-dsa" else "liboqs-0.13/ref"
+
+
 def checks(vector: Vector) -> list[RuleCheck]:
     """Return the model's result for each rule that it applies to the vector."""
     return list(model(vector.algorithm).checks(*vector.case))
@@ -72,7 +74,7 @@ def judge(vectors: Iterable[Vector], algorithm: str) -> Iterator[tuple[Vector, V
 
     Raises Unsupported if the portable C build is missing.
     """
-    name = PORTABLE.get(scheme(algorithm), "liboqs-0.13/ref")
+    name = portable(algorithm)
     if missing := obstacle(name):
         raise Unsupported(f"{name} is unavailable here: {missing}")
     known = families(scheme(algorithm))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -78,8 +77,8 @@ class VerifierSpec:
             if self.command[-1] != "openssl":
                 return str(obstacle(self.command[-1]) or "")
             return "" if openssl.verifier("ML-DSA-44") else "this OpenSSL has no ML-DSA"
-        if missing_tools := tools_missing(self.folder):
-            return f"no {', '.join(missing_tools)} on the path"
+        if missing_tools := source(self.folder).missing_tools():
+            return missing_tools
         if not (build_folder(self.folder) / BUILT).is_file():
             return "not built; run `pqchain conform build`"
         # Go's build script leaves out a program if the toolchain's standard library lacks ML-DSA.
@@ -142,42 +141,25 @@ def folders() -> list[str]:
     return [name for name in _tables()["folders"] if name != "python"]
 
 
-def tools_missing(folder: str) -> list[str]:
-    """Return the build tools of a folder that are not on the path."""
-    return [tool for tool in _tables()["folders"][folder]["needs"] if shutil.which(tool) is None]
-
-
 def lock_file(folder: str) -> Path:
     """Return the lock file that pins the dependencies of a folder."""
     return SOURCES / folder / str(_tables()["folders"][folder]["locks"])
 
 
-def _source(folder: str) -> SourceBuild:
-    return SourceBuild(SOURCES / folder, "conform")
+def source(folder: str) -> SourceBuild:
+    """Return the sources of a folder, with their build directory in the user's cache."""
+    return SourceBuild(SOURCES / folder, "conform", tuple(_tables()["folders"][folder]["needs"]))
 
 
 @cache
 def build_folder(folder: str) -> Path:
-    """Return the build directory of a folder, in the user's cache and named by the sources' digest.
-
-    PQCHAIN_CACHE, else XDG_CACHE_HOME, else ~/.cache sets the location.
-    """
-    return _source(folder).folder()
+    """Return the build directory of a folder, which is named by the sources' digest."""
+    return source(folder).folder()
 
 
 def build(names: Iterable[str], *, limit_seconds: float = 3600.0) -> dict[str, tuple[str, str]]:
-    """Build the adapters of folders in parallel; return a status and a reason for each folder.
+    """Build the adapters of folders in parallel; return as `pqchain.source_builds.build` does.
 
-    The status is "built", "cached", "unsupported" (a tool is missing) or "failed", with the end of
-    the build's output as reason. Takes from seconds (go, java, javascript) to minutes (rust). An
-    interrupted build resumes in its directory.
+    Takes from seconds (go, java, javascript) to minutes (rust).
     """
-    names = list(names)
-    missing = {name: tools for name in names if (tools := tools_missing(name))}
-    results = {
-        name: ("unsupported", f"no {', '.join(tools)} on the path")
-        for name, tools in missing.items()
-    }
-    buildable = [_source(name) for name in names if name not in missing]
-    results |= source_builds.build(buildable, limit_seconds=limit_seconds)
-    return {name: results[name] for name in names}
+    return source_builds.build(map(source, names), limit_seconds=limit_seconds)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 
 import pandas as pd
 
-from pqchain import escapes, figures, results
+from pqchain import figures
 from pqchain.render.table import Column, Table, verdict
-from pqchain.results import outputs
 from pqchain_conform.registry import VerifierSpec
-
-TITLE = "Which verifiers agree"
 
 
 def _count(title: str, group: str = "") -> Column:
@@ -57,30 +53,6 @@ def overview(summary: pd.DataFrame, *, known: Mapping[str, str] = MappingProxyTy
     )
 
 
-def findings(summary: pd.DataFrame, *, known: dict[str, str]) -> list[str]:
-    """Return the findings as sentences: correct, failing and unavailable verifiers."""
-    # A verifier without verdicts is a row without an algorithm.
-    tested = summary[summary["algorithm"] != ""]
-    failed = tested[tested["status"] == "failed"]
-    names = tested["implementation"].unique()
-    wrong_names = failed["implementation"].unique()
-    sentences = [
-        f"{len(names) - len(wrong_names)} of {len(names)} verifiers are correct on every vector "
-        "that they support and that the specification decides."
-    ]
-    for name in wrong_names:
-        rows = tested[tested["implementation"] == name]
-        bad = int(rows[["wrong", "crashes", "timeouts"]].to_numpy().sum())
-        families = ", ".join(failed.loc[failed["implementation"] == name, "family"].unique())
-        public = f" Publicly known: {known[name]}." if name in known else ""
-        count = int(rows["vectors"].sum())
-        sentences.append(f"{name} fails on {bad} of {count}: {families}.{public}")
-    absent = summary.loc[summary["algorithm"] == "", "implementation"]
-    if len(absent):
-        sentences.append(f"Without verdicts, for the reason in the table: {', '.join(absent)}.")
-    return sentences
-
-
 def wrong_verdicts(verdicts: pd.DataFrame, limit: int = 20) -> Table:
     """Return a table of wrong verdicts, crashes and timeouts, up to `limit` per verifier."""
     bad = verdicts[verdicts["outcome"].isin(["wrong", "crash", "timeout"])]
@@ -97,26 +69,6 @@ def wrong_verdicts(verdicts: pd.DataFrame, limit: int = 20) -> Table:
     return Table.of(
         rows, columns, caption="Wrong verdicts", source=("measured",), row_headers=1, notes=notes
     )
-
-
-def save(
-    folder: Path, summary: pd.DataFrame, verdicts: pd.DataFrame, *, known: dict[str, str]
-) -> list[str]:
-    """Write the frames as CSV and the tables as Markdown; return the names of the files.
-
-    Raises UsageError as `pqchain.results.outputs.claim` does.
-    """
-    parts = [overview(summary, known=known), wrong_verdicts(verdicts)]
-    sentences = [f"- {escapes.markdown(text)}" for text in findings(summary, known=known)]
-    # Without wrong verdicts, their table is left out.
-    sections = [f"## {part.caption}\n\n{part.markdown()}" for part in parts if part.rows]
-    about = "\n\n".join([f"# {TITLE}", "\n".join(sentences), *sections]) + "\n"
-    frames = {"summary": summary, "verdicts": verdicts}
-    with outputs.staged(folder) as building:
-        for name, frame in frames.items():
-            results.save(frame, building / f"{name}.csv")
-        (building / "conformance.md").write_text(about, encoding="utf-8")
-    return [*(f"{name}.csv" for name in frames), "conformance.md"]
 
 
 def availability(verifiers: list[VerifierSpec]) -> Table:

@@ -61,7 +61,7 @@ def test_user_verifier_is_judged(tmp_path, capsys):
     assert answer["summary"][0]["implementation"] == "fakes"
     output = tmp_path / "result"
     assert main(run_fake("accept", "--vectors", str(file), "--output", str(output))) == 1
-    assert (output / "conformance.md").is_file()
+    assert (output / "verdicts.csv").is_file()
     assert f"`pqchain conform explain --vectors={file} VECTOR`" in capsys.readouterr().err
 
 

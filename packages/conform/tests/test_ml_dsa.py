@@ -11,6 +11,7 @@ from pqchain.crypto import native, open_signer
 from pqchain_conform import reading
 from pqchain_conform.models import ml_dsa as model
 from pqchain_conform.models import ml_dsa_signer as signer
+from pqchain_conform.models.bits import N
 from pqchain_conform.models.ml_dsa_verifier import MLDSAVerifier
 
 STANDARD = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
@@ -53,10 +54,10 @@ def test_wycheproof_verdicts_are_reproduced():
 
 def test_products_are_exact():
     random = np.random.default_rng(1)
-    a, b = random.integers(0, model.Q, (2, model.N))
-    slow = np.zeros(2 * model.N, dtype=object)
+    a, b = random.integers(0, model.Q, (2, N))
+    slow = np.zeros(2 * N, dtype=object)
     for i, value in enumerate(a.tolist()):
-        slow[i : i + model.N] += value * b.astype(object)
+        slow[i : i + N] += value * b.astype(object)
     expected = [int(x - y) % model.Q for x, y in zip(slow[:256], slow[256:], strict=True)]
     values = model.transform(a[None]) * model.transform(b[None]) % model.Q
     assert model.inverse(values)[0].tolist() == expected
@@ -78,7 +79,7 @@ def test_encoded_hints_decode_to_themselves(name):
     p = model.PARAMETER_SETS[name]
     random = np.random.default_rng(2)
     for count in (0, 1, p.omega):
-        hints = np.zeros((p.rows, model.N), dtype=np.int64)
+        hints = np.zeros((p.rows, N), dtype=np.int64)
         hints.flat[random.choice(hints.size, count, replace=False)] = 1
         data = model.encode_hints(p, hints)
         assert len(data) == p.omega + p.rows

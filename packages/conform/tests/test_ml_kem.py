@@ -15,6 +15,7 @@ from pqchain.errors import BadLength, CryptoFailure, DataError
 from pqchain_conform import formats, openssl, oracles, reading
 from pqchain_conform.generators import generate, ml_kem
 from pqchain_conform.models import ml_kem as model
+from pqchain_conform.models.bits import N, pack
 from pqchain_conform.models.ml_kem_decapsulator import MLKEMDecapsulator
 from tests.crypto.acvp import acvp, document
 from tests.crypto.builds import BUILDS, IMPLEMENTATIONS, need
@@ -119,9 +120,9 @@ def test_openssl_refuses_the_same_encapsulation_keys(name):
 
 def test_products_are_exact():
     random = np.random.default_rng(1)
-    a, b = random.integers(0, model.Q, (2, model.N))
+    a, b = random.integers(0, model.Q, (2, N))
     full = np.convolve(a, b)
-    expected = (full[: model.N] - np.append(full[model.N :], 0)) % model.Q
+    expected = (full[:N] - np.append(full[N:], 0)) % model.Q
     values = model.multiply(model.transform(a[None]), model.transform(b[None]))
     assert model.inverse(values)[0].tolist() == expected.tolist()
     assert model.inverse(model.transform(a[None]))[0].tolist() == a.tolist()
@@ -177,7 +178,7 @@ def test_every_end_of_the_rounding_occurs():
     seen = set()
     for vector in chosen:
         w = model.decoded(p, vector.decapsulation_key[: 384 * p.k], vector.ciphertext)
-        message = model.encode(model.compress(w, 1), 1)
+        message = pack(model.compress(w, 1), 1)
         r = model.hash_g(message + model.hash_h(key))[1]
         seen |= set(model.encrypt_parts(p, key, message, r)[1].tolist())
     rounded = [round(v * 16 / model.Q) % 16 for v in range(model.Q)]

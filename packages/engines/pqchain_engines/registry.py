@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
@@ -12,15 +11,9 @@ from typing import Any
 
 from pqchain import installation, source_builds
 from pqchain.errors import UnknownName, Unsupported
-from pqchain.source_builds import BUILT, SourceBuild
+from pqchain.source_builds import SourceBuild
 
 SOURCES = Path(__file__).parent / "adapters"
-
-_REMEDIES = {
-    "cargo": "install Rust 1.95 (rustup)",
-    "go": "install Go 1.26",
-    "cc": "install a C compiler",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,21 +44,15 @@ class Engine:
     @property
     def source(self) -> SourceBuild:
         """The sources and the build directory."""
-        return SourceBuild(SOURCES / self.name, "engines")
-
-    def missing_tools(self) -> list[str]:
-        """Return the build tools that are not on the path."""
-        return [tool for tool in self.tools if shutil.which(tool) is None]
+        return SourceBuild(SOURCES / self.name, "engines", self.tools)
 
     def unavailable_reason(self) -> str:
         """Return why the engine cannot run here, with the remedy; "" if it can."""
         # A build remains usable without its toolchain.
-        if (self.source.folder() / BUILT).is_file():
+        if self.source.is_built:
             return ""
-        if missing := self.missing_tools():
-            remedies = [_REMEDIES[tool] for tool in missing]
-            return f"no {' and no '.join(missing)} on the path; {' and '.join(remedies)}"
-        return f"not built; run `pqchain engine build {self.name}`"
+        build = f"not built; run `pqchain engine build {self.name}`"
+        return self.source.missing_tools() or build
 
     def executable(self, algorithm: str = "") -> Path:
         """Return the path of a scheme's program. Raises Unsupported with the reason and remedy."""
@@ -96,17 +83,13 @@ def get(name: str) -> Engine:
 def build(
     names: Iterable[str] | None = None, *, limit_seconds: float = 7200.0
 ) -> dict[str, tuple[str, str]]:
-    """Build engines, all for None; return a status and a reason for each.
+    """Build engines, all for None; return as `pqchain.source_builds.build` does.
 
-    The status is "built", "cached", "unsupported" (a tool is missing) or "failed". The first build
-    of simplex takes 20 minutes of processor time. An interrupted build resumes.
+    The first build of simplex takes 20 minutes of processor time.
     """
     chosen = [get(name) for name in (engines() if names is None else names)]
-    results = {}
+    results: dict[str, tuple[str, str]] = {}
     # One after the other: a compiler of Rust needs 2 GB, and each uses all processors.
     for engine in chosen:
-        if engine.missing_tools() and not (engine.source.folder() / BUILT).is_file():
-            results[engine.name] = "unsupported", engine.unavailable_reason()
-        else:
-            results |= source_builds.build([engine.source], limit_seconds=limit_seconds)
+        results |= source_builds.build([engine.source], limit_seconds=limit_seconds)
     return results

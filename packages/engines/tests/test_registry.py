@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pqchain import source_builds
 from pqchain.errors import Unsupported
 from pqchain_engines import registry
 
@@ -23,10 +24,10 @@ def test_lock_files_pin_the_stated_version_with_checksums(engine):
 @pytest.mark.parametrize("engine", registry.engines().values(), ids=registry.engines())
 def test_an_engine_that_is_missing_is_named_with_its_remedy(engine, tmp_path, monkeypatch):
     monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path))
-    monkeypatch.setattr(registry.shutil, "which", lambda tool: f"/usr/bin/{tool}")
+    monkeypatch.setattr(source_builds.shutil, "which", lambda tool: f"/usr/bin/{tool}")
     with pytest.raises(Unsupported, match=f"run `pqchain engine build {engine.name}`"):
         engine.executable()
-    monkeypatch.setattr(registry.shutil, "which", lambda tool: None)
+    monkeypatch.setattr(source_builds.shutil, "which", lambda tool: None)
     with pytest.raises(Unsupported, match=r"no .* on the path; install "):
         engine.executable()
     status, reason = registry.build([engine.name])[engine.name]
@@ -41,9 +42,9 @@ def test_a_build_is_used_without_its_toolchain(tmp_path, monkeypatch):
     (sources / "simplex" / "build.sh").write_text("touch engine-simplex\n")
     monkeypatch.setattr(registry, "SOURCES", sources)
     monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(registry.shutil, "which", lambda tool: f"/usr/bin/{tool}")
+    monkeypatch.setattr(source_builds.shutil, "which", lambda tool: f"/usr/bin/{tool}")
     assert registry.build(["simplex"]) == {"simplex": ("built", "")}
-    monkeypatch.setattr(registry.shutil, "which", lambda tool: None)
+    monkeypatch.setattr(source_builds.shutil, "which", lambda tool: None)
     assert registry.get("Simplex").executable().is_file()
     assert registry.build(["simplex"]) == {"simplex": ("cached", "")}
 

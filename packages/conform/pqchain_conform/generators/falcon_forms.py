@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pqchain_conform.models import falcon as model
 from pqchain_conform.models.falcon import PARAMETER_SETS, Integers, Q
-from pqchain_conform.vector import Collector
+from pqchain_conform.vector import Collector, flip
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +175,8 @@ class Encodings:
         """Add vectors with changed salts and messages, and a message byte moved into the salt."""
         good = self.signature(m.salt, m.bits)
         for i in (0, 1, 20, 38, 39):
-            changed = good[: 1 + i] + bytes([good[1 + i] ^ 1]) + good[2 + i :]
-            self.add("salt", f"salt changed in byte {i}", False, m.message, changed)
-        changed_message = bytes([m.message[0] ^ 1]) + m.message[1:]
-        self.add("salt", "message changed", False, changed_message, good)
+            self.add("salt", f"salt changed in byte {i}", False, m.message, flip(good, 1 + i))
+        self.add("salt", "message changed", False, flip(m.message, 0), good)
         moved = good[:1] + m.message[:1] + m.salt[1:] + good[41:]
         probe = "first byte of the message moved into the salt"
         self.add("salt", probe, False, m.message[1:], moved)

@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pqchain_conform.models import ml_dsa as model
-from pqchain_conform.models.ml_dsa import PARAMETER_SETS, Integers, MLDSAParameters, N
-from pqchain_conform.vector import Collector, SignatureVector, Vector
+from pqchain_conform.models.bits import Integers, N, pack
+from pqchain_conform.models.ml_dsa import PARAMETER_SETS, MLDSAParameters
+from pqchain_conform.vector import Collector, SignatureVector, Vector, flip
 
 MESSAGE = b"boundary"
 LANES = ((0, 7), (0, 8), (1, 8), (2, 131), (-1, 248))
@@ -78,7 +79,7 @@ class MLDSAForger:
         mu = model.message_hash(p, public_key, MESSAGE, model.prefix(p, context))
         high = rounding(p, model.read_hints(p, hint_bytes), model.product(p, rho, z))
         seed = model.challenge_hash(p, mu, high)
-        signature = seed + model.pack(p.gamma1 - z, p.gamma1_bits + 1) + hint_bytes
+        signature = seed + pack(p.gamma1 - z, p.gamma1_bits + 1) + hint_bytes
         self.add_signed(family, probe, valid, public_key, signature, context)
         return signature
 
@@ -222,10 +223,8 @@ class MLDSAForger:
         key = bytes(self.p.public_key_bytes)
         for index in range(self.p.challenge_bytes):
             for bit in (index % 8,) if index else range(8):
-                changed = bytearray(good)
-                changed[index] ^= 1 << bit
                 probe = f"challenge changed in byte {index}, bit {bit}"
-                self.add_signed("challenge", probe, False, key, bytes(changed))
+                self.add_signed("challenge", probe, False, key, flip(good, index, bit))
         self.challenge_with_a_zero(key)
         zeros = bytes(self.p.challenge_bytes) + good[self.p.challenge_bytes :]
         self.add_signed("challenge", "challenge of zeros", False, key, zeros)
@@ -243,10 +242,8 @@ class MLDSAForger:
                 break
         good = self.add("challenge", "challenge begins with a zero", True, z=z)
         for index in (1, p.challenge_bytes - 1):
-            changed = bytearray(good)
-            changed[index] ^= 1
             probe = f"challenge begins with a zero, changed in byte {index}"
-            self.add_signed("challenge", probe, False, key, bytes(changed))
+            self.add_signed("challenge", probe, False, key, flip(good, index))
 
     def contexts(self) -> None:
         """Add a vector per context, and one with the same signature and no context."""
@@ -273,10 +270,9 @@ class MLDSAForger:
                     probe = f"{kind}, z[{column}][{n}] = {value}"
                     self._signed(family, probe, abs(value) < p.bound, kind, t1, z)
             good = self._signed("key", f"{kind}, z = 0", True, kind, t1, 0 * self.short_z())
-            changed = bytes([good.signature[0] ^ 1]) + good.signature[1:]
             self.collector.add(
                 "key", f"{kind}, z = 0, challenge changed", False, key=kind,
-                public_key=good.public_key, message=good.message, signature=changed,
+                public_key=good.public_key, message=good.message, signature=flip(good.signature, 0),
             )  # fmt: skip
 
     def _signed(
@@ -284,7 +280,7 @@ class MLDSAForger:
     ) -> SignatureVector:
         """Add a vector with this z: commit to the high parts of A z, correct w' with hints."""
         p = self.p
-        public_key = RHO + model.pack(t1, 10)
+        public_key = RHO + pack(t1, 10)
         high, _ = model.decompose(p, model.product(p, RHO, z))
         # Whether omega hints suffice depends on the challenge, so several messages are tried.
         for number in range(500):
@@ -298,7 +294,7 @@ class MLDSAForger:
                 break
         else:
             raise AssertionError(f"{probe}: none of 500 messages gives a signature; use another z")
-        packed = model.pack(p.gamma1 - z, p.gamma1_bits + 1)
+        packed = pack(p.gamma1 - z, p.gamma1_bits + 1)
         signature = seed + packed + model.encode_hints(p, hints)
         return self.collector.add(
             family, probe, valid, key=kind, public_key=public_key, message=message,

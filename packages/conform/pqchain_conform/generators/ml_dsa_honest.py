@@ -12,7 +12,8 @@ import numpy as np
 
 from pqchain_conform.models import ml_dsa as model
 from pqchain_conform.models import ml_dsa_signer as signer
-from pqchain_conform.models.ml_dsa import PARAMETER_SETS, N
+from pqchain_conform.models.bits import N
+from pqchain_conform.models.ml_dsa import PARAMETER_SETS
 from pqchain_conform.vector import Collector
 
 BLOCKS = (0, 1, 69, 70, 71, 205, 206, 207, 1000, 100_000)

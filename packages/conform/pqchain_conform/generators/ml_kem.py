@@ -13,9 +13,16 @@ from hashlib import sha256
 import numpy as np
 
 from pqchain_conform.models import ml_kem as model
-from pqchain_conform.models.ml_kem import GAMMAS, PARAMETER_SETS, Integers, N, Q
+from pqchain_conform.models.bits import Integers, N, pack, unpack
+from pqchain_conform.models.ml_kem import GAMMAS, PARAMETER_SETS, Q
 from pqchain_conform.models.ml_kem_decapsulator import MLKEMDecapsulator
-from pqchain_conform.vector import Collector, DecapsulationVector, EncapsulationVector, Vector
+from pqchain_conform.vector import (
+    Collector,
+    DecapsulationVector,
+    EncapsulationVector,
+    Vector,
+    flip,
+)
 
 POSITIONS = (0, 1, 127, 128, 254, 255)
 """Positions of changed coefficients: the ends and the middle of a polynomial, odd and even."""
@@ -89,13 +96,13 @@ class MLKEMVectors:
     def modulus(self) -> None:
         """Add encapsulation keys with coefficients of t around q."""
         p, key = self.p, self.encapsulation_key
-        t = model.decode(key[: 384 * p.k], 12)
+        t = unpack(key[: 384 * p.k], 12)
         self.add_key("modulus", "honest key", True, key, "honest")
 
         def put(row: int, n: int, value: int) -> None:
             changed = t.copy()
             changed[row, n] = value
-            encoded = model.encode(changed, 12) + key[384 * p.k :]
+            encoded = pack(changed, 12) + key[384 * p.k :]
             self.add_key("modulus", f"t[{row}][{n}] = {value}", value < Q, encoded, "changed")
 
         for row in range(p.k):
@@ -107,7 +114,7 @@ class MLKEMVectors:
         for value in (0, Q - 2, Q + 1, 3583, 3584, 3840, 4094):
             put(0, 0, value)
         for value in (Q - 1, Q, 4095):
-            encoded = model.encode(np.full_like(t, value), 12) + key[384 * p.k :]
+            encoded = pack(np.full_like(t, value), 12) + key[384 * p.k :]
             self.add_key("modulus", f"all of t {value}", value < Q, encoded, "changed")
 
     def lengths(self) -> None:
@@ -141,7 +148,7 @@ class MLKEMVectors:
             self.add("key-hash", probe, ciphertext, key=changed, kind="changed", expected="invalid")
 
         for index in range(32):
-            put(f"byte {index} of the hash changed", _flip(key, start + index, index % 8))
+            put(f"byte {index} of the hash changed", flip(key, start + index, index % 8))
         put("hash of zeros", key[:start] + bytes(32) + key[end:])
         put("hash of the decapsulation key", key[:start] + model.hash_h(key) + key[end:])
         size = 384 * self.p.k
@@ -149,7 +156,7 @@ class MLKEMVectors:
             ("first byte of t", size), ("last byte of t", 2 * size - 1),
             ("first byte of rho", 2 * size), ("last byte of rho", start - 1),
         ):  # fmt: skip
-            put(f"{name} changed after hashing", _flip(key, index, 0))
+            put(f"{name} changed after hashing", flip(key, index))
         # A hash that begins with a zero byte, where a C string comparison would stop.
         for number in range(10_000):
             encapsulation_key = key[size : start - 32] + _seed(f"rho {number}")
@@ -158,7 +165,7 @@ class MLKEMVectors:
                 break
         zero = key[:size] + encapsulation_key + stored + key[end:]
         self.add("key-hash", "hash begins with a zero", ciphertext, key=zero, kind="changed")
-        put("hash begins with a zero, last byte changed", _flip(zero, end - 1, 0))
+        put("hash begins with a zero, last byte changed", flip(zero, end - 1))
 
     def messages(self) -> None:
         """Add valid ciphertexts of messages with special bits."""
@@ -170,7 +177,7 @@ class MLKEMVectors:
 
     def encapsulated(self, probe: str, bits: Integers) -> None:
         """Add the ciphertext of a message."""
-        message = model.encode(bits, 1)
+        message = pack(bits, 1)
         self.add("message", probe, model.encapsulate(self.p, self.encapsulation_key, message)[0])
 
     def rejections(self) -> None:
@@ -184,12 +191,12 @@ class MLKEMVectors:
         for index in sorted(indices):
             for bit in (0, 7):
                 probe = f"byte {index}, bit {bit} changed"
-                self.add("rejection", probe, _flip(good, index, bit))
+                self.add("rejection", probe, flip(good, index, bit))
         # Differences that cancel if they are combined with exclusive or, or added in a byte. They
         # leave the message as it is: bit 7 of these bytes is among the two lowest of a coefficient.
         low = [i for i in range(p.u_bytes) if (8 * i + 7) % p.du < 2]
         for first, second in ((low[0], low[1]), (low[0], low[-1])):
-            twice = _flip(_flip(good, first, 7), second, 7)
+            twice = flip(flip(good, first, 7), second, 7)
             self.add("rejection", f"bit 7 of bytes {first} and {second} changed", twice)
         for name, data in (
             ("zeros", bytes(len(good))),
@@ -204,7 +211,7 @@ class MLKEMVectors:
         self.add("rejection", "ciphertext for another key", foreign)
         for name, z in (("zeros", bytes(32)), ("ones", b"\xff" * 32)):
             key = self.decapsulation_key[:-32] + z
-            self.add("rejection", f"z of {name}, changed", _flip(good, 0, 0), key=key, kind="z")
+            self.add("rejection", f"z of {name}, changed", flip(good, 0), key=key, kind="z")
             self.add("rejection", f"z of {name}, not changed", good, key=key, kind="z")
         # A ciphertext that begins with a zero byte, where a C string comparison would stop.
         number = next(i for i in range(10_000) if self.honest(i)[0] == 0)
@@ -212,7 +219,7 @@ class MLKEMVectors:
         self.add("rejection", "ciphertext begins with a zero", zero)
         for index in (1, len(zero) - 1):
             probe = f"ciphertext begins with a zero, byte {index} changed"
-            self.add("rejection", probe, _flip(zero, index, 0))
+            self.add("rejection", probe, flip(zero, index))
 
     def decrypted_bits(self) -> None:
         """Add keys with which decryption gives coefficients at the ends of the rounding to bits."""
@@ -239,11 +246,11 @@ class MLKEMVectors:
         for attempt in range(1000):
             message = _seed(f"bits {number} {attempt}")
             ciphertext = model.encapsulate(p, self.encapsulation_key, message)[0]
-            compressed = model.decode(ciphertext[: p.u_bytes], p.du)
+            compressed = unpack(ciphertext[: p.u_bytes], p.du)
             u = model.transform(model.decompress(compressed, p.du))[0]
             if _norms(u).all():
-                v = model.decompress(model.decode(ciphertext[p.u_bytes :], p.dv), p.dv)[0]
-                return model.decode(message, 1)[0], ciphertext, (u, v)
+                v = model.decompress(unpack(ciphertext[p.u_bytes :], p.dv), p.dv)[0]
+                return unpack(message, 1)[0], ciphertext, (u, v)
         raise AssertionError("none of 1000 ciphertexts has an invertible u[0]")
 
     def solved(
@@ -253,7 +260,7 @@ class MLKEMVectors:
         u, v = parts
         s = np.zeros((self.p.k, N), dtype=np.int64)
         s[0] = model.multiply(model.transform((v - w)[None])[0], _inverted(u))
-        key = model.encode(s, 12) + self.decapsulation_key[384 * self.p.k :]
+        key = pack(s, 12) + self.decapsulation_key[384 * self.p.k :]
         self.add("bits", probe, ciphertext, key=key, kind="s solved for")
 
     def compressions(self) -> None:
@@ -301,7 +308,7 @@ class MLKEMVectors:
         p, ciphertext = self.p, self.honest(3)
         size = 384 * p.k
         for name, start in (("s", 0), ("t", size)):
-            values = model.decode(self.decapsulation_key[start : start + size], 12)
+            values = unpack(self.decapsulation_key[start : start + size], 12)
             for row in (0, p.k - 1):
                 # Only values below 4096 - q can be encoded as themselves plus q.
                 small = np.flatnonzero(values[row] < 4096 - Q)
@@ -309,7 +316,7 @@ class MLKEMVectors:
                     changed = values.copy()
                     changed[row, n] += Q
                     key = bytearray(self.decapsulation_key)
-                    key[start : start + size] = model.encode(changed, 12)
+                    key[start : start + size] = pack(changed, 12)
                     key[-64:-32] = model.hash_h(bytes(key[size:-64]))
                     probe = f"{name}[{row}][{n}] = {changed[row, n]}"
                     self.add(
@@ -320,10 +327,6 @@ class MLKEMVectors:
 
 def _seed(text: str) -> bytes:
     return sha256(f"pqchain ML-KEM {text}".encode()).digest()
-
-
-def _flip(data: bytes, index: int, bit: int) -> bytes:
-    return data[:index] + bytes([data[index] ^ (1 << bit)]) + data[index + 1 :]
 
 
 def _resized(data: bytes) -> Iterable[tuple[str, bytes]]:

@@ -24,7 +24,7 @@ from pqchain_conform.models.slh_dsa import (
     W,
 )
 from pqchain_conform.models.slh_dsa_verifier import SLHDSAVerifier
-from pqchain_conform.vector import Collector, Vector
+from pqchain_conform.vector import Collector, Vector, flip
 
 BLOCKS = (0, 1, 55, 64, 119, 1000, 20_000)
 """Message lengths in bytes, some at ends of blocks of the hash functions."""
@@ -257,7 +257,7 @@ class SLHDSAVectors:
         p = self.p
         self.add("root", "root as it should be", True, self.sign(b"message"))
         for index in sorted({0, 1, 7, 8, 15, p.n // 2, p.n - 8, p.n - 2, p.n - 1}):
-            key = _flip(self.public_key, p.n + index, index % 8)
+            key = flip(self.public_key, p.n + index, index % 8)
             signature = self.sign(b"message", public_key=key)
             probe = f"byte {index} of the root changed"
             self.add("root", probe, False, signature, public_key=key)
@@ -300,7 +300,7 @@ class SLHDSAVectors:
         for probe, condition in conditions.items():
             signature = self.sign(b"index", condition=condition)
             self.add("index", probe, True, signature, b"index")
-            changed = _flip(signature, len(signature) - 1)
+            changed = flip(signature, len(signature) - 1)
             self.add("index", f"{probe}, last byte changed", False, changed, b"index")
 
     def parts(self) -> None:
@@ -330,7 +330,7 @@ class SLHDSAVectors:
                 if layer in (0, p.d - 1) or number == layer % len(kinds):
                     places[f"layer {layer}, {kind}"] = index
         for probe, index in places.items():
-            self.add("part", f"{probe} changed", False, _flip(good, index))
+            self.add("part", f"{probe} changed", False, flip(good, index))
 
     def lengths(self) -> None:
         """Add signatures and keys of wrong lengths, and signatures for such keys."""
@@ -368,8 +368,4 @@ class SLHDSAVectors:
             signature = self.sign(b"message", public_key=key)
             self.add("key", f"seed of {name}", True, signature, public_key=key)
             probe = f"seed of {name}, first byte changed"
-            self.add("key", probe, False, _flip(signature, 0), public_key=key)
-
-
-def _flip(data: bytes, index: int, bit: int = 0) -> bytes:
-    return data[:index] + bytes([data[index] ^ (1 << bit)]) + data[index + 1 :]
+            self.add("key", probe, False, flip(signature, 0), public_key=key)

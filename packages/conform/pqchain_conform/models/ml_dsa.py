@@ -12,12 +12,10 @@ from functools import lru_cache
 from hashlib import shake_128, shake_256
 
 import numpy as np
-from numpy.typing import NDArray
 
-Integers = NDArray[np.int64]
+from pqchain_conform.models.bits import Integers, N, pack
 
 Q = 8380417
-N = 256
 D = 13
 """Number of low bits of t that the public key omits."""
 
@@ -123,19 +121,6 @@ def centred(values: Integers) -> Integers:
     """Reduce values modulo q to representatives in (-q/2, q/2)."""
     reduced = values % Q
     return np.where(reduced > Q // 2, reduced - Q, reduced)
-
-
-def pack(values: Integers, bits: int) -> bytes:
-    """Encode each value with `bits` bits, the lowest bit first (FIPS 204, algorithm 16)."""
-    digits = (values.reshape(-1, 1) >> np.arange(bits)) & 1
-    return np.packbits(digits.astype(np.uint8), bitorder="little").tobytes()
-
-
-def unpack(data: bytes, bits: int) -> Integers:
-    """Decode rows of 256 values with `bits` bits each (FIPS 204, algorithm 18)."""
-    digits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little").reshape(-1, bits)
-    values: Integers = digits @ (np.int64(1) << np.arange(bits, dtype=np.int64))
-    return values.reshape(-1, N)
 
 
 @lru_cache(maxsize=64)

@@ -13,7 +13,8 @@ from hashlib import shake_256
 import numpy as np
 
 from pqchain_conform.models import ml_dsa
-from pqchain_conform.models.ml_dsa import PARAMETER_SETS, D, Integers, MLDSAParameters, N, Q
+from pqchain_conform.models.bits import Integers, N, pack, unpack
+from pqchain_conform.models.ml_dsa import PARAMETER_SETS, D, MLDSAParameters, Q
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -31,7 +32,7 @@ class Key:
     @property
     def public_key(self) -> bytes:
         """The encoded public key (FIPS 204, algorithm 22)."""
-        return self.rho + ml_dsa.pack(self.t1, 10)
+        return self.rho + pack(self.t1, 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Response:
 
     def encoded(self, parameters: MLDSAParameters) -> bytes:
         """Return the encoded signature (FIPS 204, algorithm 26); needs at most omega hints."""
-        z = ml_dsa.pack(parameters.gamma1 - self.z, parameters.gamma1_bits + 1)
+        z = pack(parameters.gamma1 - self.z, parameters.gamma1_bits + 1)
         return self.seed + z + ml_dsa.encode_hints(parameters, self.hints)
 
 
@@ -74,7 +75,7 @@ def public_key(name: str, secret_key: bytes) -> bytes:
     eta = p.beta // p.tau
     bits = (2 * eta).bit_length()
     packed = secret_key[128:][: 32 * bits * (p.columns + p.rows)]
-    return _key(p, secret_key[:32], b"", eta - ml_dsa.unpack(packed, bits)).public_key
+    return _key(p, secret_key[:32], b"", eta - unpack(packed, bits)).public_key
 
 
 def _short(p: MLDSAParameters, secret_seed: bytes, nonce: int) -> list[int]:
@@ -95,7 +96,7 @@ def mask(p: MLDSAParameters, seed: bytes, count: int) -> Integers:
         shake_256(seed + (count + row).to_bytes(2, "little")).digest(32 * bits)
         for row in range(p.columns)
     ]
-    return p.gamma1 - ml_dsa.unpack(b"".join(rows), bits)
+    return p.gamma1 - unpack(b"".join(rows), bits)
 
 
 def respond(key: Key, mu: bytes, y: Integers) -> Response:

@@ -13,8 +13,9 @@ from functools import lru_cache
 import numpy as np
 
 from pqchain_conform.models import ml_dsa as model
+from pqchain_conform.models.bits import Integers, unpack
 from pqchain_conform.models.checks import RuleCheck, SignatureModel
-from pqchain_conform.models.ml_dsa import PARAMETER_SETS, Integers, MLDSAParameters, unpack
+from pqchain_conform.models.ml_dsa import PARAMETER_SETS, MLDSAParameters
 
 
 @lru_cache(maxsize=8192)

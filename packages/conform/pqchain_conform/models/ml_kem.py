@@ -12,12 +12,10 @@ from functools import lru_cache
 from hashlib import sha3_256, sha3_512, shake_128, shake_256
 
 import numpy as np
-from numpy.typing import NDArray
 
-Integers = NDArray[np.int64]
+from pqchain_conform.models.bits import Integers, N, pack, unpack
 
 Q = 3329
-N = 256
 SECRET_BYTES = 32
 """Length of a shared secret, of a message of K-PKE, and of each seed."""
 
@@ -105,19 +103,6 @@ def multiply(a: Integers, b: Integers) -> Integers:
     return product
 
 
-def encode(values: Integers, bits: int) -> bytes:
-    """Encode values with `bits` bits each, the lowest bit first (FIPS 203, algorithm 5)."""
-    digits = (values.reshape(-1, 1) >> np.arange(bits)) & 1
-    return np.packbits(digits.astype(np.uint8), bitorder="little").tobytes()
-
-
-def decode(data: bytes, bits: int) -> Integers:
-    """Decode rows of 256 values with `bits` bits each, without reduction modulo q."""
-    digits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little").reshape(-1, bits)
-    values: Integers = digits @ (np.int64(1) << np.arange(bits, dtype=np.int64))
-    return values.reshape(-1, N)
-
-
 def compress(values: Integers, bits: int) -> Integers:
     """Return values in [0, q) rounded to `bits` bits (FIPS 203, equation 4.7)."""
     # q is odd, so that no quotient lies between two integers.
@@ -183,8 +168,8 @@ def generate(p: MLKEMParameters, d: bytes, z: bytes) -> tuple[bytes, bytes]:
     s = transform(sample_cbd(sigma, 0, p.k, p.eta1))
     e = transform(sample_cbd(sigma, p.k, p.k, p.eta1))
     t = (multiply(expand_a(p.k, rho), s[None]).sum(axis=1) + e) % Q
-    key = encode(t, 12) + rho
-    return key, encode(s, 12) + key + hash_h(key) + z
+    key = pack(t, 12) + rho
+    return key, pack(s, 12) + key + hash_h(key) + z
 
 
 def noise(p: MLKEMParameters, r: bytes) -> tuple[Integers, Integers, Integers]:
@@ -205,11 +190,11 @@ def encrypt_with(
     p: MLKEMParameters, a: Integers, key: bytes, message: bytes, r: bytes
 ) -> tuple[Integers, Integers]:
     """Return u and v of an encryption with this matrix A (NTT, k x k x 256)."""
-    t = decode(key[: 384 * p.k], 12) % Q
+    t = unpack(key[: 384 * p.k], 12) % Q
     y, e1, e2 = noise(p, r)
     y_values = transform(y)
     u = (inverse(multiply(a.transpose(1, 0, 2), y_values[None]).sum(axis=1)) + e1) % Q
-    bits = decompress(decode(message, 1)[0], 1)
+    bits = decompress(unpack(message, 1)[0], 1)
     v = (inverse(multiply(t, y_values).sum(axis=0)) + e2 + bits) % Q
     return u, v
 
@@ -217,7 +202,7 @@ def encrypt_with(
 def encrypt(p: MLKEMParameters, key: bytes, message: bytes, r: bytes) -> bytes:
     """Return the ciphertext of a 32-byte message (FIPS 203, algorithm 14)."""
     u, v = encrypt_parts(p, key, message, r)
-    return encode(compress(u, p.du), p.du) + encode(compress(v, p.dv), p.dv)
+    return pack(compress(u, p.du), p.du) + pack(compress(v, p.dv), p.dv)
 
 
 def encapsulate(p: MLKEMParameters, key: bytes, message: bytes) -> tuple[bytes, bytes]:
@@ -229,8 +214,8 @@ def encapsulate(p: MLKEMParameters, key: bytes, message: bytes) -> tuple[bytes, 
 @lru_cache(maxsize=1024)
 def decoded(p: MLKEMParameters, s: bytes, ciphertext: bytes) -> Integers:
     """Return w = v' - s u', the coefficients of the encrypted bits (FIPS 203, algorithm 15)."""
-    u = decompress(decode(ciphertext[: p.u_bytes], p.du), p.du)
-    v = decompress(decode(ciphertext[p.u_bytes :], p.dv), p.dv)[0]
-    product = multiply(decode(s, 12) % Q, transform(u)).sum(axis=0)
+    u = decompress(unpack(ciphertext[: p.u_bytes], p.du), p.du)
+    v = decompress(unpack(ciphertext[p.u_bytes :], p.dv), p.dv)[0]
+    product = multiply(unpack(s, 12) % Q, transform(u)).sum(axis=0)
     w: Integers = (v - inverse(product)) % Q
     return w

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pqchain_conform.models import ml_kem as model
+from pqchain_conform.models.bits import Integers, N, pack, unpack
 from pqchain_conform.models.checks import ReferenceModel, RuleCheck
-from pqchain_conform.models.ml_kem import PARAMETER_SETS, Integers, Q
+from pqchain_conform.models.ml_kem import PARAMETER_SETS, Q
 
 
 class MLKEMDecapsulator(ReferenceModel):
@@ -39,9 +40,9 @@ class MLKEMDecapsulator(ReferenceModel):
         yield RuleCheck("encapsulation key length", section, fits, detail)
         if not fits:
             return
-        values = model.decode(key[: 384 * p.k], 12)
+        values = unpack(key[: 384 * p.k], 12)
         large = self.large_coefficients(values)
-        row, n = large[0] if large else divmod(int(values.argmax()), model.N)
+        row, n = large[0] if large else divmod(int(values.argmax()), N)
         detail = f"t[{row}][{n}] = {values[row, n]}; it must be below q = {Q}"
         yield RuleCheck("modulus", section, not large, detail)
 
@@ -64,7 +65,7 @@ class MLKEMDecapsulator(ReferenceModel):
         yield RuleCheck("hash of the key", section, self.same_hash(stored, computed), detail)
         for name, values in self.key_polynomials(key):
             large = self.refused_coefficients(values)
-            row, n = large[0] if large else divmod(int(values.argmax()), model.N)
+            row, n = large[0] if large else divmod(int(values.argmax()), N)
             detail = f"{name}[{row}][{n}] = {values[row, n]}; the standard checks it only in an "
             yield RuleCheck(
                 f"range of {name}", section, not large, f"{detail}encapsulation key", open=True
@@ -115,7 +116,7 @@ class MLKEMDecapsulator(ReferenceModel):
     def key_polynomials(self, key: bytes) -> list[tuple[str, Integers]]:
         """Return s and t of a decapsulation key, which the standard does not compare with q."""
         size = 384 * self.parameters.k
-        return [("s", model.decode(key[:size], 12)), ("t", model.decode(key[size : 2 * size], 12))]
+        return [("s", unpack(key[:size], 12)), ("t", unpack(key[size : 2 * size], 12))]
 
     def refused_coefficients(self, values: Integers) -> list[tuple[int, int]]:
         """Return (row, position) of the coefficients for which a verifier may refuse a key."""
@@ -123,7 +124,7 @@ class MLKEMDecapsulator(ReferenceModel):
 
     def message(self, w: Integers) -> bytes:
         """Return the decrypted 32 bytes: bit 1 for the coefficients nearer to q/2 than to 0."""
-        return model.encode(model.compress(w, 1), 1)
+        return pack(model.compress(w, 1), 1)
 
     def derived(
         self, message: bytes, encapsulation_key: bytes, key_hash: bytes

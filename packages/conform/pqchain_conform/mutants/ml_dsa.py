@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pqchain_conform.models.ml_dsa import Integers, Q, use_hint
+from pqchain_conform.models.bits import Integers
+from pqchain_conform.models.ml_dsa import Q, use_hint
 from pqchain_conform.models.ml_dsa_verifier import MLDSAVerifier
 from pqchain_conform.mutants.shared import CONTEXTS_AND_LENGTHS, Overrides, comparisons, longer
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from pqchain_conform.models import ml_kem as model
-from pqchain_conform.models.ml_kem import Integers, MLKEMParameters, N, Q
+from pqchain_conform.models.bits import Integers, N, pack
+from pqchain_conform.models.ml_kem import MLKEMParameters, Q
 from pqchain_conform.models.ml_kem_decapsulator import MLKEMDecapsulator
 from pqchain_conform.mutants.shared import UNCHECKED, Overrides, comparisons, longer
 
@@ -52,7 +53,7 @@ def _v(self: MLKEMDecapsulator, ciphertext: bytes) -> bytes:
 
 def _bits_if(test: Callable[[Integers], Any]) -> dict[str, Any]:
     def message(self: MLKEMDecapsulator, w: Integers) -> bytes:
-        return model.encode(np.asarray(test(w), dtype=np.int64), 1)
+        return pack(np.asarray(test(w), dtype=np.int64), 1)
 
     return {"message": message}
 
@@ -63,7 +64,7 @@ def _compressed(
     def encrypted(self: MLKEMDecapsulator, key: bytes, message: bytes, r: bytes) -> bytes:
         p = self.parameters
         u, v = model.encrypt_parts(p, key, message, r)
-        return model.encode(u_rounding(u, p.du), p.du) + model.encode(v_rounding(v, p.dv), p.dv)
+        return pack(u_rounding(u, p.du), p.du) + pack(v_rounding(v, p.dv), p.dv)
 
     return {"encrypted": encrypted}
 
@@ -85,9 +86,7 @@ def _matrix(a: Callable[[MLKEMParameters, bytes], Integers]) -> dict[str, Any]:
     def encrypted(self: MLKEMDecapsulator, key: bytes, message: bytes, r: bytes) -> bytes:
         p = self.parameters
         u, v = model.encrypt_with(p, a(p, key[384 * p.k :]), key, message, r)
-        return model.encode(model.compress(u, p.du), p.du) + model.encode(
-            model.compress(v, p.dv), p.dv
-        )
+        return pack(model.compress(u, p.du), p.du) + pack(model.compress(v, p.dv), p.dv)
 
     return {"encrypted": encrypted}
 
