@@ -6,18 +6,23 @@ does not check the bound on z at all, such as the uncorrected AVX2 code of liboq
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import pytest
 
-from pqchain.crypto import open_signer
-from pqchain_conform import openssl, oracles
+from pqchain_conform import implementations, oracles
 from pqchain_conform.generators import generate, ml_dsa
+from pqchain_conform.models import ml_kem
 from pqchain_conform.models.ml_dsa import PARAMETER_SETS
-from pqchain_conform.vector import Vector
+from pqchain_conform.vector import ALGORITHMS, Vector, scheme
 from tests.crypto.builds import IMPLEMENTATIONS, ROUND3_BUILDS, need
 
 FALCON = ("Falcon-512", "Falcon-padded-512")
+
+KEMS = tuple(ml_kem.PARAMETER_SETS)
+
+QUICK = ("SLH-DSA-SHA2-128s", "SLH-DSA-SHAKE-128f")
+LONG = pytest.mark.long
 
 MIDDLE = ("ML-DSA-65", "Dilithium3")
 """Sets between the smallest and the largest, in `make test-long`."""
@@ -25,21 +30,20 @@ MIDDLE = ("ML-DSA-65", "Dilithium3")
 
 @cache
 def vectors(name: str) -> tuple[Vector, ...]:
-    """Return the vectors that the specification decides, with keys of the right length.
+    """Return the vectors that the specification decides.
 
     For ML-DSA only those under crafted keys, which take a second; `make conform` uses all.
     """
     generated = ml_dsa.collect(name) if name in PARAMETER_SETS else generate(name)
-    length = len(generated[0].public_key)
-    return tuple(v for v in generated if v.expected != "acceptable" and len(v.public_key) == length)
+    return tuple(vector for vector in generated if vector.expected != "acceptable")
 
 
-def misjudged(name: str, verify) -> list[str]:
-    """Return descriptions of the wrong verdicts of a verifier."""
+def misjudged(name: str, accepts) -> list[str]:
+    """Return descriptions of the wrong verdicts of a function of vectors."""
     return [
         f"{'rejects' if vector.expected == 'valid' else 'accepts'} {vector.probe}"
         for vector in vectors(name)
-        if verify(*vector.case) != (vector.expected == "valid")
+        if accepts(vector) != (vector.expected == "valid")
     ]
 
 
@@ -54,23 +58,24 @@ def misjudged(name: str, verify) -> list[str]:
         ),
         *(("Dilithium2", build) for build in ROUND3_BUILDS),
         *((name, build) for name in FALCON for build in (*IMPLEMENTATIONS, "falcon/kernel")),
+        *((name, build) for name in KEMS for build in IMPLEMENTATIONS),
+        *(
+            pytest.param(name, f"slhdsa/{build}", marks=[] if name in QUICK else LONG)
+            for name in ALGORITHMS
+            if scheme(name) == "slh-dsa"
+            for build in ("sha-ni", "avx2", "ref")
+            if build != "sha-ni" or "SHA2" in name
+        ),
     ],
 )
 def test_verification_is_exact_at_every_boundary(name, implementation):
-    need(implementation, name)
-    assert misjudged(name, open_signer(name, implementation).verify) == []
+    need(implementation, name.removeprefix("Hash"))
+    assert misjudged(name, partial(implementations.accepts, implementation)) == []
 
 
 @pytest.mark.parametrize("name", ["ML-DSA-65", "ML-DSA-87", "Dilithium2"])
 def test_model_gives_the_expected_verdicts(name):
-    assert misjudged(name, oracles.model(name).verify) == []
+    model = oracles.model(name)
+    assert misjudged(name, lambda vector: model.verify(*vector.case)) == []
     verdicts = [vector.expected for vector in vectors(name)]
     assert min(verdicts.count("valid"), verdicts.count("invalid")) > 100
-
-
-@pytest.mark.parametrize("name", [name for name, row in PARAMETER_SETS.items() if row.standard])
-def test_openssl_gives_the_expected_verdicts(name):
-    verify = openssl.verifier(name)
-    if verify is None:
-        pytest.skip("this OpenSSL has no ML-DSA")
-    assert misjudged(name, verify) == []

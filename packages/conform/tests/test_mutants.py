@@ -8,7 +8,6 @@ import pytest
 
 from pqchain_conform import mutants
 from pqchain_conform.generators import generate
-from pqchain_conform.mutants import falcon, ml_dsa, ml_kem, slh_dsa
 from pqchain_conform.vector import ALGORITHMS, scheme
 
 pytestmark = pytest.mark.native
@@ -65,22 +64,6 @@ def test_every_mutant_is_caught_by_the_families_of_its_rule(name):
         if mutants.survives(mutant, (v for v in generate(name) if v.family in families)):
             survivors.append(defect)
     assert survivors == []
-
-
-def test_mutant_counts_are_pinned():
-    assert len(ml_dsa.MUTANTS) >= 25
-    assert len(falcon.MUTANTS) >= 15
-    assert len(ml_kem.MUTANTS) >= 60
-    assert len(slh_dsa.MUTANTS) >= 40
-
-
-def test_correct_verifier_passes():
-    from pqchain_conform.oracles import model
-
-    assert mutants.survives(model("ML-DSA-44"), generate("ML-DSA-44"))
-    assert mutants.survives(model("Falcon-512"), generate("Falcon-512"))
-    assert mutants.survives(model("ML-KEM-512"), generate("ML-KEM-512"))
-    assert mutants.survives(model("SLH-DSA-SHA2-128f"), generate("SLH-DSA-SHA2-128f"))
 
 
 def test_counts_name_the_catching_family():

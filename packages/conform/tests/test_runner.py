@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from dataclasses import replace
 
@@ -55,34 +53,24 @@ def test_hanging_process_is_a_timeout(kind, some):
 
 
 @pytest.mark.parametrize(
-    ("kind", "reason"),
-    [
-        ("garbage", "'yes'"),
-        ("other-id", "id 2; expected 1"),
-        ("true-id", "id True; expected 1"),
-        ("perhaps", "expected one of accept, reject, refuse"),
-        ("floods", "000000"),
-    ],
-)
-def test_invalid_answer_is_malformed_with_the_reason(kind, reason, some):
-    answer = ask(kind, some[0])
-    assert answer.verdict == "malformed"
-    assert reason in answer.reason
-
-
-@pytest.mark.parametrize(
     ("kind", "arguments", "reason"),
     [
+        ("garbage", [], "'yes'"),
+        ("other-id", [], "id 2; expected 1"),
+        ("true-id", [], "id True; expected 1"),
+        ("perhaps", [], "expected one of accept, reject, refuse"),
+        ("floods", [], "000000"),
+        ("nested", [], "RecursionError"),
         ("numbers", ["[1e400]"], "1e400; expected a number of at most"),
         ("numbers", ["[NaN]"], "NaN; expected a number of at most"),
         ("numbers", ["[-1]"], "expected numbers from 0"),
-        ("numbers", ['["12"]'], "durations must be numbers"),
         ("numbers", ["[true]"], "durations must be numbers"),
         ("numbers", [f"[1{'0' * 400}]"], "expected a number of at most"),
-        ("nested", [], "RecursionError"),
+        ("parts", ['{"decode_key": [1, 2]}'], "2 durations of decode_key"),
+        ("parts", ['{"decode_key": [-1]}'], "decode_key; expected numbers from 0"),
     ],
 )
-def test_unrepresentable_answer_is_malformed(kind, arguments, reason, some):
+def test_invalid_answer_is_malformed_with_the_reason(kind, arguments, reason, some):
     with fake(kind, *arguments).adapter(limit_seconds=30.0) as adapter:
         answer = adapter.ask(some[0])
     assert answer.verdict == "malformed"
@@ -118,16 +106,6 @@ def test_verifier_that_closes_its_stdout_ends_the_run_at_its_first_answer(some, 
     assert len(starts) == 1
 
 
-def test_malformed_answers_end_the_run_after_ten(some, monkeypatch):
-    starts = []
-    start = Adapter._start
-    monkeypatch.setattr(Adapter, "_start", lambda self: starts.append(self) or start(self))
-    many = (some * 3)[:40]
-    _, summary = runner.run([fake("garbage")], many)
-    assert len(starts) == runner.MAX_CRASHES
-    assert summary["crashes"].sum() == len(many)
-
-
 def test_missing_program_is_rejected(some):
     with (
         Adapter(["./no-such-program"]) as adapter,
@@ -161,9 +139,10 @@ def test_broken_verifiers_are_abandoned(some):
     verdicts, summary = runner.run([fake("hang")], many, limit_seconds=0.3)
     assert set(verdicts["outcome"]) == {"timeout"}
     assert summary["timeouts"].sum() == len(many)
-    _, summary = runner.run([fake("crash-always")], many)
-    assert summary["crashes"].sum() == len(many)
-    assert "no more requests after 10 crashes" in "".join(summary["reason"])
+    for kind in ("crash-always", "garbage"):
+        _, summary = runner.run([fake(kind)], many)
+        assert summary["crashes"].sum() == len(many)
+        assert "no more requests after 10 crashes" in "".join(summary["reason"])
 
 
 def test_error_is_a_rejection_and_panic_is_a_crash():
@@ -186,20 +165,6 @@ def test_unsupported_algorithm_beside_a_supported_one_has_no_row(some):
     dilithium = replace(some[0], algorithm="Dilithium2")
     _, summary = runner.run(registry.select(["cryptography (OpenSSL)"]), [*some, dilithium])
     assert set(summary["algorithm"]) == {"ML-DSA-44"}
-
-
-@pytest.mark.parametrize(
-    ("names", "message"), [([], "required: NAME"), (["liboqs-9/ref"], "liboqs-9/ref")]
-)
-def test_our_adapter_without_a_known_name_is_a_usage_error(names, message):
-    process = subprocess.run(
-        [sys.executable, "-m", "pqchain_conform.serve", *names],
-        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert process.returncode == 2
-    assert process.stdout == ""
-    assert message in process.stderr
-    assert "Traceback" not in process.stderr
 
 
 @pytest.mark.parametrize("name", ["pqchain liboqs-0.13/ref"])
@@ -238,12 +203,6 @@ def test_versions_equal_the_lock_files():
             assert any(verifier.version in lock[i : i + 200] for i in at), verifier.name
 
 
-def test_lock_files_contain_no_host_names():
-    for folder in registry.folders():
-        text = registry.lock_file(folder).read_text(encoding="utf-8")
-        assert "resolved" not in text
-
-
 def test_adapters_are_built_in_parallel_and_keep_the_reason_of_a_failure(tmp_path, monkeypatch):
     waits = "touch ../{}; until test -e ../{}; do sleep 0.05; done\n"
     scripts = {"go": waits.format("one", "two"), "java": waits.format("two", "one")}
@@ -272,19 +231,6 @@ def test_processes_of_a_build_that_takes_too_long_are_ended(tmp_path, monkeypatc
     assert result == {"go": ("failed", "not finished in 0.3 s; run it again")}
     time.sleep(2.5)
     assert not marker.exists(), "what the script started went on"
-
-
-def test_version_is_read_from_the_build(tmp_path, monkeypatch):
-    monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path))
-    for cached in (registry.build_folder, registry.verifiers):
-        cached.cache_clear()
-    assert registry.verifiers()["Go's own library"].version == ""
-    registry.build_folder("go").mkdir(parents=True)
-    (registry.build_folder("go") / "conform-go-standard.version").write_text("1.26.8\n")
-    registry.verifiers.cache_clear()
-    assert registry.verifiers()["Go's own library"].version == "1.26.8"
-    for cached in (registry.build_folder, registry.verifiers):
-        cached.cache_clear()
 
 
 def test_in_process_verifier_needs_its_library(monkeypatch):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -34,15 +32,6 @@ def test_prices_are_relative_to_ecrecover_in_the_same_evm(fake_engine, tmp_path)
     results.save(frame, tmp_path / "evm.csv")
     assert results.load(tmp_path / "evm.csv").equals(frame)
     assert "Mgas/s" in tables.precompiles(frame).text(150)
-
-
-@pytest.mark.parametrize("algorithm", ["SPHINCS+-SHA2-128s-simple", "SLH-DSA-SHAKE-128f"])
-def test_a_scheme_without_a_price_is_measured(fake_engine, algorithm):
-    fake_engine("evm")
-    row = evm.measure([algorithm], calls=10, repeats=2, runs=2).iloc[1]
-    assert (row["status"], row["runs"]) == ("ok", 2)
-    assert math.isnan(row["mgas_per_second"])
-    assert row["block_gas"] > 0
 
 
 def test_a_failure_is_a_row_with_the_reason(fake_engine):

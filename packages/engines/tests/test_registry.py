@@ -45,13 +45,8 @@ def test_a_build_is_used_without_its_toolchain(tmp_path, monkeypatch):
     monkeypatch.setattr(source_builds.shutil, "which", lambda tool: f"/usr/bin/{tool}")
     assert registry.build(["simplex"]) == {"simplex": ("built", "")}
     monkeypatch.setattr(source_builds.shutil, "which", lambda tool: None)
-    assert registry.get("Simplex").executable().is_file()
+    engine = registry.get("Simplex")
+    assert engine.executable().is_file()
+    cometbft = registry.get("cometbft")
+    assert set(cometbft.programs) <= set(cometbft.algorithms)
     assert registry.build(["simplex"]) == {"simplex": ("cached", "")}
-
-
-def test_a_scheme_may_have_a_program_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.setattr(registry.Engine, "unavailable_reason", lambda self: "")
-    engine = registry.get("cometbft")
-    assert engine.executable("ML-DSA-65").name == "engine-cometbft"
-    assert engine.executable("ML-DSA-44").name == "engine-cometbft-mldsa44"
-    assert set(engine.programs) <= set(engine.algorithms)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 from pqchain import results
 from pqchain.errors import UnknownName, Unsupported, UsageError
-from pqchain_engines import frames, prices, protocol, registry, runner
+from pqchain_engines import frames, prices, protocol, runner
 from pqchain_engines.protocol import EngineFailure
 from pqchain_engines.setup import Setup
 
@@ -50,17 +49,6 @@ def test_an_answer_of_another_type_is_a_failure(lines, reason):
     with pytest.raises(EngineFailure) as error:
         protocol.ask(command, {"id": 1}, limit_seconds=30.0, required=["seconds"])
     assert reason in str(error.value)
-
-
-def test_null_is_a_missing_field():
-    lines = ['{"id": 1, "height": 3, "vote_messages": 2, "latency_seconds": null}', DONE]
-    records, last = protocol.ask(
-        [sys.executable, str(FAKES), "lines", *lines], {"id": 1}, limit_seconds=30.0
-    )
-    assert records == [{"id": 1, "height": 3, "vote_messages": 2}]
-    row = frames.height_row({}, records[0], "")
-    assert (row["status"], row["sent_messages"], row["sent_bytes"]) == ("not final", 2, 0)
-    assert last["done"] is True
 
 
 def test_each_height_is_a_row_and_each_run_a_row_of_medians(fake_engine, tmp_path):
@@ -111,20 +99,6 @@ def test_a_failing_engine_is_a_row_with_the_reason(fake_engine, kind, reason, mo
     assert row["status"] == "failed"
     assert reason in row["reason"]
     assert frames.summarize(frame)["status"].tolist() == ["failed"]
-
-
-def test_no_process_is_left_after_a_timeout(tmp_path):
-    marker = tmp_path / "late"
-    command = [sys.executable, str(FAKES), "child", str(marker)]
-    with pytest.raises(EngineFailure, match="no result"):
-        protocol.ask(command, {"id": 1}, limit_seconds=1.0)
-    time.sleep(2)
-    assert not marker.exists()
-
-
-def test_a_program_that_cannot_start_is_wrong_use():
-    with pytest.raises(UsageError, match="pqchain engine build"):
-        protocol.ask(["/no/such/program"], {"id": 1}, limit_seconds=1.0)
 
 
 @pytest.mark.parametrize(
@@ -244,13 +218,3 @@ def test_prices_are_measured_and_used_in_virtual_time(fake_engine):
         assert prices.with_prices("simplex", unchanged) is unchanged
     with pytest.raises(Unsupported, match="pqchain engine prices"):
         prices.with_prices("no-such-engine", Setup(algorithm="Ed25519"))
-
-
-def test_stored_prices_cover_every_scheme_of_every_engine():
-    frame = prices.stored()
-    # CometBFT has BLS12-381 only in a build with a tag.
-    assert set(frame[frame["status"] != "ok"]["algorithm"]) <= {"BLS12-381"}
-    assert (frame[frame["status"] != "ok"]["engine"] == "cometbft").all()
-    pairs = set(zip(frame["engine"], frame["algorithm"], strict=True))
-    for engine in filter(lambda engine: engine.modes, registry.engines().values()):
-        assert {(engine.name, algorithm) for algorithm in engine.algorithms} <= pairs
