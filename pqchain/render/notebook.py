@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Short words stay whole, so a table of many columns scrolls in a narrow window.
 _STYLE = Markup(
     "<style>.pqchain{overflow-x:auto}.pqchain th,.pqchain td{text-align:left;vertical-align:top;"
-    "white-space:normal;overflow-wrap:anywhere;min-width:5.5em;max-width:26em}"
+    "white-space:normal;min-width:5.5em;max-width:26em}"
     ".pqchain .number{text-align:right;white-space:nowrap;min-width:0}"
     ".pqchain caption{text-align:left;font-weight:600}.pqchain .note{font-size:smaller;opacity:.8}"
     "</style>"

@@ -103,13 +103,11 @@ def _outputs(notebook: Any) -> Iterator[Any]:
 
 
 def _keep_one_drawing(data: dict[str, str]) -> None:
-    """Keep the smaller one of a figure's SVG and PNG."""
+    """Keep the SVG of a figure that is SVG and PNG."""
     if "image/svg+xml" in data:
         # Line breaks in an SVG are only spaces, but make thousands of lines of a notebook.
         data["image/svg+xml"] = " ".join(data["image/svg+xml"].split())
-    kinds = [kind for kind in ("image/svg+xml", "image/png") if kind in data]
-    for kind in sorted(kinds, key=lambda kind: len(data[kind]))[1:]:
-        del data[kind]
+        data.pop("image/png", None)
 
 
 def page(notebook: Any, title: str) -> str:
@@ -123,5 +121,8 @@ def page(notebook: Any, title: str) -> str:
             figure = Markup(drawing[drawing.index("<svg") :])
             output["data"]["text/html"] = html.element("figure", figure, class_="plot")
     exporter: Any = HTMLExporter  # without types
-    body, _ = exporter(template_name="basic", exclude_input=True).from_notebook_node(notebook)
+    body, _ = exporter(
+        template_name="basic", exclude_input=True, exclude_output_prompt=True,
+        exclude_anchor_links=True,
+    ).from_notebook_node(notebook)  # fmt: skip
     return html.document(title, [], Markup(body), pages=[("index.html", "All works")])
