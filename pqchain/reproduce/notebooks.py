@@ -92,22 +92,17 @@ def execute(notebook: Any, *, preset: str, results: Path | None = None) -> str:
         error = f"{failure.ename}: {failure.evalue}"
     except (DeadKernelError, TimeoutError) as failure:
         error = str(failure).strip().partition("\n")[0]
-    for output in _outputs(notebook):
-        _keep_one_drawing(output.get("data", {}))
+    for data in _outputs(notebook):
+        if "image/svg+xml" in data:
+            # Line breaks in an SVG are only spaces, but make thousands of lines of a notebook.
+            data["image/svg+xml"] = " ".join(data["image/svg+xml"].split())
+            data.pop("image/png", None)
     return error
 
 
 def _outputs(notebook: Any) -> Iterator[Any]:
     for cell in notebook["cells"]:
-        yield from cell.get("outputs", ())
-
-
-def _keep_one_drawing(data: dict[str, str]) -> None:
-    """Keep the SVG of a figure that is SVG and PNG."""
-    if "image/svg+xml" in data:
-        # Line breaks in an SVG are only spaces, but make thousands of lines of a notebook.
-        data["image/svg+xml"] = " ".join(data["image/svg+xml"].split())
-        data.pop("image/png", None)
+        yield from (output["data"] for output in cell.get("outputs", ()) if "data" in output)
 
 
 def page(notebook: Any, title: str) -> str:
@@ -115,11 +110,11 @@ def page(notebook: Any, title: str) -> str:
     from nbconvert import HTMLExporter
 
     notebook = deepcopy(notebook)
-    for output in _outputs(notebook):
+    for data in _outputs(notebook):
         # Within the page, and not as an image file, a drawing follows light and dark colours.
-        if drawing := output.get("data", {}).pop("image/svg+xml", ""):
+        if drawing := data.pop("image/svg+xml", ""):
             figure = Markup(drawing[drawing.index("<svg") :])
-            output["data"]["text/html"] = html.element("figure", figure, class_="plot")
+            data["text/html"] = html.element("figure", figure, class_="plot")
     exporter: Any = HTMLExporter  # without types
     body, _ = exporter(
         template_name="basic", exclude_input=True, exclude_output_prompt=True,
