@@ -201,11 +201,13 @@ def from_values(
 ) -> NumberReader:
     """Return a reader of values by name and quantity; by default it decides no statement.
 
-    `missing` is the reason for a name without a value or with NaN. `fields` are of NumberReader.
+    A name may be "<name>/<implementation>". `missing` is the reason for a name without a value, or
+    with NaN. `fields` are those of NumberReader.
     """
 
     def read(name: str, quantity: str, implementation: str) -> Number:
-        value = values.get((name, quantity), math.nan)
+        value = values.get((f"{name}/{implementation}", quantity))
+        value = values.get((name, quantity), math.nan) if value is None else value
         if isinstance(value, Undecided):
             raise value
         number = value if isinstance(value, Number) else Number(value)

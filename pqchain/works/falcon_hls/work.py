@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms, figures
+from pqchain import figures
 from pqchain.falcon import model, rtl
 from pqchain.figures import SECONDS, Kind
 from pqchain.results import Contract
 from pqchain.works import papers
 from pqchain.works.comparisons import ABOUT
 from pqchain.works.printed import PRINTED, next_to
-from pqchain.works.readers import Number, NumberReader, Undecided, from_values
-from pqchain.works.verdicts import CODE, FAILS, HOLDS, OPEN, Standing, Verdict
+from pqchain.works.readers import Number, NumberReader, from_values
+from pqchain.works.verdicts import CODE, OPEN, Standing, Verdict, outcome
 from pqchain.works.work import Frames, Work
 
 ENGINES = Contract.of(
@@ -33,13 +32,13 @@ ENGINES = Contract.of(
 # are shares of them; it has no block RAMs of 36 kbit.
 _DEVICE = {"lookup_tables": 133_800, "flip_flops": 269_200, "dsp_blocks": 740, "block_rams": 365}
 
-# Rows of the printed implementations.
-_PRINTED = {"cortex-m4": "printed: M4 SW", "cortex-m4+artix-7": "printed: SW+HW"}
-
 RING = {"Falcon-512": 512, "Falcon-1024": 1024}
 """Ring degrees by algorithm."""
 
-_SOFTWARE = "cortex-m4"
+_SOFTWARE, _SPLIT = "cortex-m4", "cortex-m4+artix-7"
+
+# Rows of the printed implementations.
+_PRINTED = {_SOFTWARE: "printed: M4 SW", _SPLIT: "printed: SW+HW"}
 
 _PRINTED_ENGINE, _OURS = "printed, with software", "RTL of ours"
 
@@ -65,8 +64,8 @@ class FalconHls(Work):
         schedules = [rows[model.split_row(engine)] for engine in model.SCHEDULES]
         ours = frames["engines"].query("device == 'xc7'").iloc[0]
         return {
-            "software_seconds": rows[_PRINTED["cortex-m4"]],
-            "engine_seconds": rows[_PRINTED["cortex-m4+artix-7"]],
+            "software_seconds": rows[_PRINTED[_SOFTWARE]],
+            "engine_seconds": rows[_PRINTED[_SPLIT]],
             "elsewhere_seconds": rows[model.ALONE],
             "quickest_seconds": min(schedules),
             "slowest_seconds": max(schedules),
@@ -75,28 +74,54 @@ class FalconHls(Work):
 
     def readers(self, frames: Frames) -> Iterable[NumberReader]:
         """Yield readers of parameters, our RTL, Cortex-M4 times from elsewhere, and the model."""
-        yield NumberReader(Kind.REGISTRY, _parameter, ("ring_degree", "modulus"))
+        parameters: dict[tuple[str, str], float] = {
+            **{(name, "ring_degree"): degree for name, degree in RING.items()},
+            **{(name, "modulus"): model.MODULUS for name in RING},
+        }
+        fields = {"quantities": ("ring_degree", "modulus"), "decides": True}
+        yield from_values(Kind.REGISTRY, parameters, **fields)
         yield from_values(Kind.TAKEN, {("model", "clock_megahertz"): model.CLOCK_HZ / 1e6})
-        shares = [f"{quantity}_percent" for quantity in _DEVICE]
-        yield NumberReader(Kind.SYNTHESISED, _synthesised, (*_DEVICE, *shares), decides=False)
+        ours = {f"{name}_percent": share for name, share in _shares().items()} | _cells()
+        cells = {("engine", quantity): value for quantity, value in ours.items()}
+        yield from_values(Kind.SYNTHESISED, cells)
         if "table3" in frames:
-            seconds = _seconds(frames)
-            cited = partial(_cited, seconds)
-            yield NumberReader(Kind.CITED, cited, ("sign_seconds",), decides=False)
-            yield NumberReader(Kind.MODELLED, partial(_modelled, seconds), ("sign_seconds",))
+            cited, modelled = _times(_seconds(frames))
+            yield from_values(Kind.CITED, cited)
+            fields = {"quantities": ("sign_seconds",), "decides": True}
+            # The software alone was published by others; the model adds only the engine.
+            yield from_values(Kind.MODELLED, cited | modelled, **fields)
 
     def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
         """Judge a statement by operation counts of our signer, which is bit-exact with liboqs."""
         if claim == "about-ten-times-faster" and "table3" in frames:
             yield _ten_times(_seconds(frames))
-        if claim in _JUDGED:
-            yield _JUDGED[claim]()
+        elif claim in (judged := _judged()):
+            yield judged[claim]
 
 
 def _seconds(frames: Frames) -> dict[Any, float]:
     seconds: dict[Any, float]
     seconds = frames["table3"].set_index(["algorithm", "implementation"])["ours"].to_dict()
     return seconds
+
+
+_Numbers = dict[tuple[str, str], Number]
+
+
+def _times(seconds: Mapping[Any, float]) -> tuple[_Numbers, _Numbers]:
+    """Return the times of signing with software alone, and those with the modelled engine."""
+    cited, modelled = {}, {}
+    for name in RING:
+        standing = Standing("pqm4's cycles at 168 MHz")
+        alone = Number(seconds[name, model.ALONE], unit="s", standing=standing)
+        cited[f"{name}/{_SOFTWARE}", "sign_seconds"] = alone
+        times = [seconds[name, model.split_row(engine)] for engine in model.SCHEDULES]
+        spread = max(times) - min(times)
+        least, most = SECONDS.text(min(times)), SECONDS.text(max(times))
+        standing = Standing(f"schedules from {least} to {most} are possible")
+        number = Number(times[0], spread, spread, "s", standing)
+        modelled[f"{name}/{_SPLIT}", "sign_seconds"] = number
+    return cited, modelled
 
 
 def _ten_times(seconds: Mapping[Any, float]) -> Verdict:
@@ -108,86 +133,71 @@ def _ten_times(seconds: Mapping[Any, float]) -> Verdict:
         for name in RING
     }
     # The paper states no latency and no overlap, so no single schedule can decide.
-    inside = [10 / ABOUT <= ratio <= 10 * ABOUT for row in ratios.values() for ratio in row]
-    outcome = HOLDS if all(inside) else OPEN if any(inside) else FAILS
-    listed = [
+    inside = {10 / ABOUT <= ratio <= 10 * ABOUT for row in ratios.values() for ratio in row}
+    evidence = [
         f"{engine.name}: {ratios['Falcon-512'][index]:.1f} for Falcon-512, "
         f"{ratios['Falcon-1024'][index]:.1f} for Falcon-1024"
         for index, engine in enumerate(model.SCHEDULES)
     ]
-    evidence = "; ".join(
-        [*listed, f"'about 10' is read as within a factor of {ABOUT:g}, our choice"]
-    )
-    return Verdict(
-        outcome, evidence, Kind.MODELLED, Standing("pqm4's cycles and a modelled engine")
-    )
+    evidence.append(f"'about 10' is read as within a factor of {ABOUT:g}, our choice")
+    standing = Standing("pqm4's cycles and a modelled engine")
+    holds = inside.pop() if len(inside) == 1 else None
+    return Verdict(outcome(holds), "; ".join(evidence), Kind.MODELLED, standing)
 
 
-def _integers_and_reals() -> Verdict:
+def _judged() -> dict[str, Verdict]:
     operations, ntt = model.operations(512).sum(), model.NTT_INSTRUCTIONS[512]
-    evidence = (
-        f"a signature of Falcon-512 has {operations['add']:.0f} additions and "
-        f"{operations['multiply']:.0f} multiplications of real numbers, and {ntt} instructions of "
-        "integers in the NTT"
-    )
-    return Verdict(HOLDS if operations["add"] > 0 and ntt > 0 else FAILS, evidence, Kind.RUN)
-
-
-def _conversions() -> Verdict:
-    operations = model.operations(512).sum()
-    count = operations[["from_integer", "round", "truncate", "floor"]].sum()
-    evidence = f"a signature of Falcon-512 has {count:.0f} conversions"
-    return Verdict(HOLDS if count else FAILS, evidence, Kind.RUN)
-
-
-def _repeats() -> Verdict:
+    conversions = operations[["from_integer", "round", "truncate", "floor"]].sum()
     # A signature has 2 n samples.
-    means = {n: attempts / (2 * n) for n, attempts in model.MEAN_ATTEMPTS.items()}
-    listed = ", ".join(f"{mean:.2f} with Falcon-{n}" for n, mean in means.items())
-    evidence = f"attempts per sample, mean of thousands of signatures: {listed}"
-    return Verdict(HOLDS if min(means.values()) > 1 else FAILS, evidence, Kind.RUN)
-
-
-def _cause() -> Verdict:
+    attempts = {n: count / (2 * n) for n, count in model.MEAN_ATTEMPTS.items()}
+    listed = ", ".join(f"{mean:.2f} with Falcon-{n}" for n, mean in attempts.items())
     total = model.SIGN_INSTRUCTIONS[512]
     rest = sum(count[512] for count in model.PART_INSTRUCTIONS.values())
-    evidence = (
-        f"of {total / 1e6:.1f} million instructions of portable C for Falcon-512, counted under "
-        f"QEMU, {100 * rest / total:.1f} % are in parts without real numbers; the rest includes "
-        "their emulation, but also random bits, and nothing was timed with a floating-point unit"
-    )
-    return Verdict(OPEN, evidence, Kind.ESTIMATED)
-
-
-def _few_resources() -> Verdict:
-    """Judge the use of FPGA cells by our engine, which has one unit of each kind as the paper's."""
-    shares = {quantity: _synthesised("", f"{quantity}_percent", "") for quantity in _DEVICE}
-    listed = ", ".join(
-        f"{figures.integer(_cells(quantity))} {figures.humanize(quantity)} ({share})"
-        for quantity, share in shares.items()
-    )
-    evidence = (
-        f"{listed} of an XC7A200T, for which the paper prints no block RAM; 'few' is read as at "
-        "most 10 %, our choice"
+    # Our engine has one unit of each kind, as the paper's.
+    shares, counts = _shares(), _cells()
+    used = ", ".join(
+        f"{figures.integer(counts[name].value)} {figures.humanize(name)} ({share})"
+        for name, share in shares.items()
     )
     is_few = all(share.value <= 10 for share in shares.values())
-    return Verdict(HOLDS if is_few else FAILS, evidence, Kind.SYNTHESISED, _RTL)
+    return {
+        "integers-and-reals": Verdict(
+            outcome(bool(operations["add"] > 0 and ntt > 0)),
+            f"a signature of Falcon-512 has {operations['add']:.0f} additions and "
+            f"{operations['multiply']:.0f} multiplications of real numbers, and {ntt} instructions "
+            "of integers in the NTT",
+            Kind.RUN,
+        ),
+        "conversions-needed": Verdict(
+            outcome(bool(conversions)),
+            f"a signature of Falcon-512 has {conversions:.0f} conversions",
+            Kind.RUN,
+        ),
+        "sampler-repeats": Verdict(
+            outcome(min(attempts.values()) > 1),
+            f"attempts per sample, mean of thousands of signatures: {listed}",
+            Kind.RUN,
+        ),
+        "floating-point-is-the-cause": Verdict(
+            OPEN,
+            f"of {total / 1e6:.1f} million instructions of portable C for Falcon-512, counted "
+            f"under QEMU, {100 * rest / total:.1f} % are in parts without real numbers; the rest "
+            "includes their emulation, but also random bits, and nothing was timed with a "
+            "floating-point unit",
+            Kind.ESTIMATED,
+        ),
+        "few-resources": Verdict(
+            outcome(is_few),
+            f"{used} of an XC7A200T, for which the paper prints no block RAM; 'few' is read as at "
+            "most 10 %, our choice",
+            Kind.SYNTHESISED,
+            _RTL,
+        ),
+    }
 
 
-_JUDGED: dict[str, Callable[[], Verdict]] = {
-    "integers-and-reals": _integers_and_reals,
-    "conversions-needed": _conversions,
-    "sampler-repeats": _repeats,
-    "floating-point-is-the-cause": _cause,
-    "few-resources": _few_resources,
-}
-
-
-def _parameter(name: str, quantity: str, implementation: str) -> Number:
-    return Number(model.MODULUS if quantity == "modulus" else RING[algorithms.get(name).name])
-
-
-def _cells(quantity: str) -> float:
+def _cells() -> dict[str, Number]:
+    """Return the numbers of FPGA cells of our engine by kind."""
     frame = rtl.cells().query("configuration == 'compact' and family == 'xc7'")
     design = frame[frame["module"] == "design_hierarchy"]
     columns = {
@@ -196,38 +206,18 @@ def _cells(quantity: str) -> float:
         "dsp_blocks": ["dsp"],
         "block_rams": ["block_ram_36k"],
     }
-    return float(design[columns[quantity]].to_numpy().sum())
+    return {
+        kind: Number(float(design[names].to_numpy().sum()), standing=_RTL)
+        for kind, names in columns.items()
+    }
 
 
-def _synthesised(name: str, quantity: str, implementation: str) -> Number:
-    base = quantity.removesuffix("_percent")
-    if base == quantity:
-        return Number(_cells(base), standing=_RTL)
-    return Number(100 * _cells(base) / _DEVICE[base], unit="%", standing=_RTL)
-
-
-def _cited(seconds: Mapping[Any, float], name: str, quantity: str, implementation: str) -> Number:
-    base, _, side = name.rpartition("/")
-    if (side if base else implementation) != _SOFTWARE:
-        raise Undecided(f"no time of {name} on {side or implementation} was published elsewhere")
-    value = seconds[algorithms.get(base or name).name, model.ALONE]
-    return Number(value, unit="s", standing=Standing("pqm4's cycles at 168 MHz"))
-
-
-def _modelled(
-    seconds: Mapping[Any, float], name: str, quantity: str, implementation: str
-) -> Number:
-    base, _, side = name.rpartition("/")
-    side = side if base else implementation
-    # The software alone was published by others; the model adds only the engine.
-    if side == _SOFTWARE:
-        return _cited(seconds, name, quantity, implementation)
-    algorithm = algorithms.get(base or name).name
-    times = [seconds[algorithm, model.split_row(engine)] for engine in model.SCHEDULES]
-    spread = max(times) - min(times)
-    least, most = SECONDS.text(min(times)), SECONDS.text(max(times))
-    schedules = f"schedules from {least} to {most} are possible"
-    return Number(times[0], spread, spread, "s", Standing(schedules))
+def _shares() -> dict[str, Number]:
+    """Return the shares of the FPGA's cells that our engine uses, in percent."""
+    return {
+        kind: Number(100 * cells.value / _DEVICE[kind], unit="%", standing=_RTL)
+        for kind, cells in _cells().items()
+    }
 
 
 def table3(engine: model.SigningEngine = model.PIPELINED) -> pd.DataFrame:
@@ -250,7 +240,7 @@ def table3(engine: model.SigningEngine = model.PIPELINED) -> pd.DataFrame:
             name, note = model_row["row"], model_row["assumptions"]
             # Each rebuilt row is compared with the printed row of the same hardware.
             software = name in (model.ALONE, model.ALONE_UNCALIBRATED)
-            row = printed[algorithm, _SOFTWARE if software else f"{_SOFTWARE}+artix-7"]
+            row = printed[algorithm, _SOFTWARE if software else _SPLIT]
             ours = {"ours": model_row["seconds"], "implementation": name, "note": note}
             rows.append(next_to(row, model_row["kind"], **ours))
     return PRINTED.frame(rows)
@@ -282,7 +272,7 @@ def engines() -> pd.DataFrame:
         },
         {
             "engine": _OURS, "kind": Kind.SYNTHESISED, "device": "xc7", "note": "not placed",
-            **{quantity: _cells(quantity) for quantity in _DEVICE}, **cycles,
+            **{kind: cells.value for kind, cells in _cells().items()}, **cycles,
         },
         {
             "engine": _OURS, "kind": Kind.ROUTED, "device": f"{routed['device']} (ECP5)",
