@@ -300,34 +300,27 @@ def counts(printed: pd.DataFrame) -> Iterator[tuple[str, int]]:
             yield str(kind), number
 
 
-def with_units(printed: pd.DataFrame) -> Iterator[dict[Any, Any]]:
-    """Yield the rows of a frame of `compare` with both numbers formatted with their unit."""
-    for row in printed.to_dict("records"):
-        unit = Unit.of(row["quantity"], row["unit"])
-        values = {"printed": row["printed"], "ours": rounded(row["ours"])}
-        texts = {name: unit.text(value, exact=True) for name, value in values.items()}
-        yield row | {name: Shown(row[name], text) for name, text in texts.items()}
-
-
 def table(printed: pd.DataFrame) -> Table:
     """Return a table of every printed number with pqchain's number and its kind, or a reason."""
-    rows = [
-        row | {
-            "row": ", ".join(filter(None, (row["printed_name"], row["variant"]))),
-            "quantity": figures.humanize(row["quantity"]),
-        }
-        for row in with_units(printed)
-    ]  # fmt: skip
+    rows = []
+    for row in printed.to_dict("records"):
+        unit = Unit.of(row["quantity"], row["unit"])
+        rows.append(
+            {
+                "table": row["table"],
+                "row": ", ".join(filter(None, (row["printed_name"], row["variant"]))),
+                "quantity": figures.humanize(row["quantity"]),
+                "printed": Shown(row["printed"], unit.text(row["printed"], exact=True)),
+                "ours is": row["kind"],
+                "ours": Shown(row["ours"], unit.text(rounded(row["ours"]), exact=True)),
+                "remark": row["reason"],
+            }
+        )
     kinds = set(printed["kind"])
+    numeric = ("printed", "ours")
     return Table.of(
         rows,
-        [
-            *map(Column, ("table", "row", "quantity")),
-            Column("printed", numeric=True),
-            Column("ours is", key="kind"),
-            Column("ours", numeric=True),
-            Column("remark", key="reason"),
-        ],
+        [Column(name, numeric=name in numeric) for name in rows[0]] if rows else [],
         caption="Every printed number, in tables and in the text, and ours next to it.",
         source=[Kind.PUBLISHED, *(kind for kind in Kind if kind in kinds)],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from pqchain.bench.blocks import BLOCK
 from pqchain.chain.state import Reason, Rules, State
 from pqchain.figures import Kind
 from pqchain.works.readers import Number, NumberReader, Undecided, from_values
-from pqchain.works.verdicts import CODE, FAILS, HOLDS, OPEN, Standing, Verdict
+from pqchain.works.verdicts import CODE, Standing, Verdict, outcome
 from pqchain.works.work import Bench, Frames, Work
 
 # Columns of a block frame by printed quantity.
@@ -57,10 +57,10 @@ class MiniBlockchain(Work):
         yield from_values(Kind.RUN, {("first block", "block_index"): first.header.height})
         if "blocks" in frames:
             single = _single(results.check(frames["blocks"], BLOCK))
-            counts = _counts(single)
+            counts = _reader(Kind.RUN, single, _COUNTS, _count)
             # The same counts are results of the block, and settings that the README has, too.
             yield from (counts, replace(counts, source=Kind.TAKEN, decides=False))
-            yield _medians(single)
+            yield _reader(Kind.MEASURED, single, _MEDIANS, _median)
 
     def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
         """Judge a statement by the validation of blocks, intact and with a flipped bit."""
@@ -96,66 +96,68 @@ def _single(blocks: pd.DataFrame) -> dict[str, dict[Any, Any]]:
     return {row["algorithm"]: row for row in blocks[blocks["threads"] == 1].to_dict("records")}
 
 
-def _row(single: Mapping[str, dict[Any, Any]], name: str) -> dict[Any, Any]:
-    row = single.get(algorithms.get(name).name)
+def _undecided(name: str, row: Mapping[Any, Any] | None) -> str:
+    """Return why a row of a block decides nothing; "" if it does."""
     if row is None:
-        raise Undecided(f"no block of {name} was measured")
-    if row["status"] != "ok":
-        raise Undecided(f"{name} is {row['status']}: {row['reason']}")
-    return row
+        return f"no block of {name} was measured"
+    return "" if row["status"] == "ok" else f"{name} is {row['status']}: {row['reason']}"
 
 
 def _verify_seconds(row: Mapping[Any, Any]) -> float:
     return float(row["verify_median_seconds"] / row["transactions"])
 
 
-def _counts(single: Mapping[str, dict[Any, Any]]) -> NumberReader:
-    def read(name: str, quantity: str, implementation: str) -> Number:
-        unit = "B" if quantity.endswith("_bytes") else ""
-        return Number(float(_row(single, name)[_COUNTS[quantity]]), unit=unit)
-
-    return NumberReader(Kind.RUN, read, _COUNTS)
-
-
-def _medians(single: Mapping[str, dict[Any, Any]]) -> NumberReader:
-    def read(name: str, quantity: str, implementation: str) -> Number:
-        row, (prefix, samples, is_per_transaction) = _row(single, name), _MEDIANS[quantity]
-        median, deviation = (row[f"{prefix}_{end}_seconds"] for end in ("median", "mad"))
-        over = row["transactions"] if is_per_transaction else 1
-        return Number.median(median, deviation, row[samples], over=over)
-
-    return NumberReader(Kind.MEASURED, read, _MEDIANS)
+def _reader(
+    kind: Kind,
+    single: Mapping[str, dict[Any, Any]],
+    quantities: Collection[str],
+    number: Callable[[Mapping[Any, Any], str], Number],
+) -> NumberReader:
+    values: dict[tuple[str, str], Number | Undecided] = {}
+    for name, row in single.items():
+        reason = _undecided(name, row)
+        for quantity in quantities:
+            values[name, quantity] = Undecided(reason) if reason else number(row, quantity)
+    missing = "no block of {name} was measured"
+    return from_values(kind, values, missing, quantities=quantities, decides=True)
 
 
-def _validated(
-    single: Mapping[str, dict[Any, Any]], names: Collection[str], column: str
-) -> Verdict:
-    expected = {"valid": "yes", "tampered": Reason.BAD_SIGNATURE.value}[column]
-    ran, wrong, missing = [], [], []
-    for name in names:
-        try:
-            row = _row(single, name)
-        except Undecided as reason:
-            missing.append(str(reason))
-            continue
-        ran.append(name)
-        if row[column] != expected:
-            wrong.append(f"{name}: {row[column]}, expected {expected}")
-    result = "accepted" if column == "valid" else f"refused with one bit flipped: {expected}"
-    good = [f"blocks of {len(ran)} schemes ({', '.join(ran)}), {result}"] * bool(ran and not wrong)
-    # A scheme that could not run leaves the statement open, but a wrong validation refutes it.
-    outcome = FAILS if wrong else OPEN if missing else HOLDS
-    return Verdict(outcome, "; ".join([*wrong, *missing, *good]), Kind.RUN, _LEDGER)
+def _count(row: Mapping[Any, Any], quantity: str) -> Number:
+    return Number(float(row[_COUNTS[quantity]]), unit="B" if quantity.endswith("_bytes") else "")
 
 
-# The standing of validations: the work's own validation was not run.
-_LEDGER = Standing("transactions, blocks and validation of pqchain", (CODE,))
+def _median(row: Mapping[Any, Any], quantity: str) -> Number:
+    prefix, samples, is_per_transaction = _MEDIANS[quantity]
+    median, deviation = (row[f"{prefix}_{end}_seconds"] for end in ("median", "mad"))
+    over = row["transactions"] if is_per_transaction else 1
+    return Number.median(median, deviation, row[samples], over=over)
 
 
-# Statements that the blocks decide: their schemes (empty: all) and the column.
+# By statement that the blocks decide, the schemes (empty: all) and the column.
 _VALIDATIONS: dict[str, tuple[Collection[str], str]] = {
     "tampering-breaks-validation": ((), "tampered"),
     "flipped-bit-breaks-validation": (("Falcon-512",), "tampered"),
     "block-validates": (("Falcon-512",), "valid"),
     "signature-verifies": (("Falcon-512",), "valid"),
 }
+
+
+def _validated(
+    single: Mapping[str, dict[Any, Any]], names: Collection[str], column: str
+) -> Verdict:
+    expected = {"valid": "yes", "tampered": Reason.BAD_SIGNATURE.value}[column]
+    missing = [reason for name in names if (reason := _undecided(name, single.get(name)))]
+    ran = [name for name in names if not _undecided(name, single.get(name))]
+    wrong = [
+        f"{name}: {single[name][column]}, expected {expected}"
+        for name in ran
+        if single[name][column] != expected
+    ]
+    result = "accepted" if column == "valid" else f"refused with one bit flipped: {expected}"
+    good = [f"blocks of {len(ran)} schemes ({', '.join(ran)}), {result}"] * bool(ran and not wrong)
+    # A scheme that could not run leaves the statement open, but a wrong validation refutes it.
+    holds = False if wrong else None if missing else True
+    # The work's own validation was not run.
+    standing = Standing("transactions, blocks and validation of pqchain", (CODE,))
+    evidence = "; ".join([*wrong, *missing, *good])
+    return Verdict(outcome(holds), evidence, Kind.RUN, standing)

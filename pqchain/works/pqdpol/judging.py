@@ -27,13 +27,15 @@ from pqchain.works.pqdpol.plans import (
 )
 from pqchain.works.pqdpol.rebuilt import QUANTITIES
 from pqchain.works.pqdpol.scaling import GROWTH, SHARES
-from pqchain.works.readers import Number, NumberReader, Undecided, step
+from pqchain.works.readers import Number, NumberReader, Undecided, from_values, step
 from pqchain.works.verdicts import CODE, FAILS, HOLDS, MACHINE, OPEN, Standing, Verdict
 from pqchain.works.work import Frames
 
 COUNTED = "throughput_per_second*latency_seconds"
 """The transactions in a block as statements write them; runs count them."""
 
+COLUMNS = {**{name: name for name in QUANTITIES.values()}, COUNTED: "transactions_per_block"}
+"""Columns of frames by the quantity of statements."""
 
 MAX_OTHERS = 0.25
 """Share of the processors used by other programs, our choice, above which runs decide nothing.
@@ -114,33 +116,32 @@ def readers(paper: Paper, run: pd.DataFrame) -> Iterator[NumberReader]:
 
     The noise is half of the 95 % interval; that of a count is 0 if all blocks have the same.
     """
-    for exchange, table in cells(run).groupby("exchange", sort=False):
-        assert exchange in EXCHANGES
+    for _, table in cells(run).groupby("exchange", sort=False):
         yield _reader(paper, table)
 
 
 def _reader(paper: Paper, table: pd.DataFrame) -> NumberReader:
     printed = {name: printed for printed, name in paper.names.items()}
-    # A network of 2^n nodes.
-    rows = {
-        printed[row["algorithm"]] + step(int(row["nodes"]).bit_length() - 1): row
-        for row in table.to_dict("records")
-    }
-    columns = {name: name for name in QUANTITIES.values()} | {COUNTED: "transactions_per_block"}
     standing, busy = _standing(table), _busy_reason(table)
-
-    def read(name: str, quantity: str, implementation: str) -> Number:
-        if name not in rows:
-            raise Undecided(f"{name} was not run")
-        # A count does not depend on the load.
-        if busy and quantity != COUNTED:
-            raise Undecided(busy)
-        row, column = rows[name], columns[quantity]
-        half = float(row[f"{column}_half_width"])
-        return Number(float(row[column]), half, half, Unit.of(column), standing)
-
-    steps = sorted({int(nodes).bit_length() - 1 for nodes in table["nodes"]})
-    return NumberReader(Kind.RUN, read, columns, steps=steps)
+    # A network of 2^n nodes.
+    table = table.assign(n=[int(nodes).bit_length() - 1 for nodes in table["nodes"]])
+    values: dict[tuple[str, str], Number | Undecided] = {}
+    for row in table.to_dict("records"):
+        name = printed[row["algorithm"]] + step(row["n"])
+        for quantity, column in COLUMNS.items():
+            half = float(row[f"{column}_half_width"])
+            number = Number(float(row[column]), half, half, Unit.of(column), standing)
+            # A count does not depend on the load.
+            is_open = busy and quantity != COUNTED
+            values[name, quantity] = Undecided(busy) if is_open else number
+    return from_values(
+        Kind.RUN,
+        values,
+        "{name} was not run",
+        quantities=COLUMNS,
+        steps=sorted(set(table["n"])),
+        decides=True,
+    )
 
 
 def parts(frames: Frames) -> dict[str, pd.DataFrame]:
@@ -189,12 +190,6 @@ def explain_growth(growth: pd.DataFrame) -> str:
     return f"{seen}; the cause of the published growth remains open"
 
 
-def _differ(first: dict[Any, Any], second: dict[Any, Any]) -> bool:
-    name = "latency_seconds"
-    noise = first[f"{name}_half_width"] + second[f"{name}_half_width"]
-    return bool(abs(first[name] - second[name]) > noise)
-
-
 _PLACES = {ONE: "on one processor", EACH: "with a computer each"}
 
 # Settings and exchanges in the names of facts.
@@ -210,25 +205,24 @@ def facts(frames: Frames) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "run_schemes": table["algorithm"].nunique(),
         "run_most": table["nodes"].max(),
-        "heights": run["heights"].max(),
-        "voters": run.loc[run["setting"].isin((FEW_VOTE, FEW_VOTE + VIRTUAL)), "delegates"].max(),
         "cause": f"{busy}, so nothing follows" if busy else explain_growth(growth),
         "others": _percent(table["others_busy"].mean()),
     }
-    for row in growth.to_dict("records"):
-        if row["setting"] in _SETTINGS:
-            name = f"{_SETTINGS[row['setting']]}_{_EXCHANGES[row['exchange']]}"
-            name = ("grows_" if row["quantity"] == "latency" else "work_") + name
-            facts[name] = _with_half_width(row["exponent"], row["half_width"])
-    return facts | _host_facts(run) | _ranks(table) | _share_facts(frames["shares"])
+    for row in growth[growth["setting"].isin(list(_SETTINGS))].to_dict("records"):
+        quantity = {"latency": "grows"}.get(row["quantity"], "work")
+        name = f"{quantity}_{_SETTINGS[row['setting']]}_{_EXCHANGES[row['exchange']]}"
+        half = row["half_width"]
+        interval = "" if math.isnan(half) else f" \N{PLUS-MINUS SIGN} {half:.2f}"
+        facts[name] = f"{row['exponent']:.2f}{interval}"
+    for row in results.check(frames["shares"], SHARES).to_dict("records"):
+        percent, low, high = (row[f"percent{end}"] for end in ("", "_low", "_high"))
+        facts[f"share_{row['what']}"] = f"{percent:.0f}\u202f% ({low:.0f} to {high:.0f}\u202f%)"
+        facts |= {"shares_runs": row["runs"], "shares_nodes": row["nodes"]}
+    return facts | _host_facts(run) | ({} if busy else _ranks(table))
 
 
 def _percent(share: float) -> str:
     return "an unknown share" if math.isnan(share) else f"{100 * share:.0f}\u202f%"
-
-
-def _with_half_width(value: float, half: float) -> str:
-    return f"{value:.2f}" + ("" if math.isnan(half) else f" \N{PLUS-MINUS SIGN} {half:.2f}")
 
 
 def _host_facts(run: pd.DataFrame) -> dict[str, Any]:
@@ -239,37 +233,22 @@ def _host_facts(run: pd.DataFrame) -> dict[str, Any]:
     on_one = errors[predicted["processors"] == 1]
     if not len(on_one):
         return {}
-    return {
-        "host_fitted": len(service_times.SETS),
-        "host_runs": len(errors),
-        "host_low": errors.min(),
-        "host_high": errors.max(),
-        "host_median": errors.abs().median(),
-        "host_one_low": on_one.min(),
-        "host_one_high": on_one.max(),
-    }
+    facts = {"host_fitted": len(service_times.SETS), "host_runs": len(errors)}
+    ends = {"host": errors, "host_one": on_one}
+    facts |= {f"{name}_low": values.min() for name, values in ends.items()}
+    facts |= {f"{name}_high": values.max() for name, values in ends.items()}
+    return facts | {"host_median": errors.abs().median()}
 
 
 def _ranks(table: pd.DataFrame) -> dict[str, str]:
     """Return the quickest and the slowest scheme in the largest network, if they are certain."""
-    if _busy_reason(table):
-        return {}
-    schemes: dict[str, set[str]] = {"quickest": set(), "slowest": set()}
+    ranks: dict[str, set[str]] = {"quickest": set(), "slowest": set()}
     for _, group in table[table["nodes"] == table["nodes"].max()].groupby("exchange"):
-        rows = group.sort_values("latency_seconds").to_dict("records")
+        rows = group.sort_values("latency_seconds")
         for rank, ordered in (("quickest", rows), ("slowest", rows[::-1])):
+            latency, half = (ordered[f"latency_seconds{end}"] for end in ("", "_half_width"))
             # A rank within the intervals could be noise.
-            is_certain = len(ordered) > 1 and _differ(*ordered[:2])
-            schemes[rank].add(ordered[0]["algorithm"] if is_certain else "")
+            apart = abs(latency.diff().iloc[1:2]) > half.iloc[:2].sum()
+            ranks[rank].add(ordered["algorithm"].iloc[0] if apart.any() else "")
     # The sentence names one scheme, so both exchanges must agree on it.
-    return {rank: names.pop() for rank, names in schemes.items() if len(names) == 1 and all(names)}
-
-
-def _share_facts(frame: pd.DataFrame) -> dict[str, Any]:
-    shares = results.check(frame, SHARES)
-    facts: dict[str, Any] = {}
-    for row in shares.to_dict("records"):
-        percent, low, high = (row[f"percent{end}"] for end in ("", "_low", "_high"))
-        facts[f"share_{row['what']}"] = f"{percent:.0f}\u202f% ({low:.0f} to {high:.0f}\u202f%)"
-        facts |= {"shares_runs": row["runs"], "shares_nodes": row["nodes"]}
-    return facts
+    return {rank: names.pop() for rank, names in ranks.items() if len(names) == 1 and all(names)}

@@ -17,8 +17,8 @@ from pqchain.figures import Kind, Unit
 from pqchain.works import papers
 from pqchain.works.paper import Paper
 from pqchain.works.pqdpol import calibration, judging, measured, plans, rebuilt
-from pqchain.works.pqdpol.rebuilt import CELLS, QUANTITIES
-from pqchain.works.readers import Number, NumberReader, Undecided, described, from_values, step
+from pqchain.works.pqdpol.rebuilt import CELLS
+from pqchain.works.readers import Number, NumberReader, from_values, step
 from pqchain.works.verdicts import OPEN, Standing, Verdict
 from pqchain.works.work import Bench, Frames, Work
 
@@ -128,28 +128,28 @@ def _measured(measurements: pd.DataFrame) -> CostTable:
 
 def _reader(paper: Paper, frame: pd.DataFrame, error_percent: float) -> NumberReader:
     printed = {name: printed for printed, name in paper.names.items()}
-    columns = {name: name for name in QUANTITIES.values()}
-    columns[judging.COUNTED] = "transactions_per_block"
-    values = {
-        (printed[row["algorithm"]] + step(row["n"]), quantity): row[column]
-        for row in frame.to_dict("records")
-        for quantity, column in columns.items()
-    }
     # Every reading of the model is marked as fitted, so that it cannot confirm Tables 5 and 6.
     standing = Standing(
         f"costs: {frame['costs'].iloc[0]}; coefficients fitted to Table 6 with errors of up to "
         f"{error_percent:.1f} %"
     )
-
-    def read(name: str, quantity: str, implementation: str) -> Number:
-        if (name, quantity) not in values:
-            raise Undecided(f"no model of the {described(quantity)} of {name} is given")
-        value = float(values[name, quantity])
-        # The number of transactions that fill a block has no error of the latency.
-        error = 0.0 if quantity == judging.COUNTED else value * error_percent / 100
-        return Number(value, error, error, Unit.of(columns[quantity]), standing)
-
-    return NumberReader(Kind.MODELLED, read, columns, fitted=columns)
+    values = {}
+    for row in frame.to_dict("records"):
+        name = printed[row["algorithm"]] + step(row["n"])
+        for quantity, column in judging.COLUMNS.items():
+            value = float(row[column])
+            # The number of transactions that fill a block has no error of the latency.
+            error = 0.0 if quantity == judging.COUNTED else value * error_percent / 100
+            number = Number(value, error, error, Unit.of(column), standing)
+            values[name, quantity] = number
+    return from_values(
+        Kind.MODELLED,
+        values,
+        "no model of the {quantity} of {name} is given",
+        quantities=judging.COLUMNS,
+        fitted=judging.COLUMNS,
+        decides=True,
+    )
 
 
 def _facts(frames: Frames) -> dict[str, Any]:
