@@ -78,8 +78,8 @@ class FalconHls(Work):
             **{(name, "ring_degree"): degree for name, degree in RING.items()},
             **{(name, "modulus"): model.MODULUS for name in RING},
         }
-        fields = {"quantities": ("ring_degree", "modulus"), "decides": True}
-        yield from_values(Kind.REGISTRY, parameters, **fields)
+        names = ("ring_degree", "modulus")
+        yield from_values(Kind.REGISTRY, parameters, quantities=names, decides=True)
         yield from_values(Kind.TAKEN, {("model", "clock_megahertz"): model.CLOCK_HZ / 1e6})
         ours = {f"{name}_percent": share for name, share in _shares().items()} | _cells()
         cells = {("engine", quantity): value for quantity, value in ours.items()}
@@ -87,9 +87,9 @@ class FalconHls(Work):
         if "table3" in frames:
             cited, modelled = _times(_seconds(frames))
             yield from_values(Kind.CITED, cited)
-            fields = {"quantities": ("sign_seconds",), "decides": True}
             # The software alone was published by others; the model adds only the engine.
-            yield from_values(Kind.MODELLED, cited | modelled, **fields)
+            times = cited | modelled
+            yield from_values(Kind.MODELLED, times, quantities=("sign_seconds",), decides=True)
 
     def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
         """Judge a statement by operation counts of our signer, which is bit-exact with liboqs."""

@@ -76,7 +76,7 @@ class QuicReencoding(Work):
             payload = int(rows["payload_bytes"].iloc[0])
             rates |= {(run, phase): value / payload for phase, value in seconds.items()}
             if run in _TABLE_RUNS:
-                prefix, name = _TABLE_RUNS[run]
+                prefix, name = _TABLE_RUNS[str(run)]
                 facts |= {f"{prefix}{phase}": share[phase] for phase in ("transfer", "io", "other")}
                 facts[f"{prefix}coding"] = share["decode"] + share["encode"]
                 facts[f"{name}_seconds"] = seconds["transfer"]
