@@ -116,7 +116,11 @@ def declared(cls: type[T]) -> type[T]:
         try:
             create(self, *positional, **values)
         except ValidationError as error:
-            _raise_wrong_values(made, error.errors(include_url=False))
+            wrong = _wrong_values(made, error.errors(include_url=False))
+            messages = {name: str(problem) for name, problem in wrong.items()}
+            # Without the ValidationError, which would repeat the values in other words.
+            alone = next(iter(wrong.values()))
+            raise alone if len(wrong) == 1 else errors.WrongValues(messages) from None
 
     made.__init__ = checked
     result: type[T] = made
@@ -162,7 +166,18 @@ def _metadata(hint: Any) -> list[Any]:
     return [*inner, *getattr(hint, "__metadata__", ())]
 
 
-def _raise_wrong_values(cls: Any, problems: Sequence[Mapping[str, Any]]) -> None:
+def wrong_values(cls: Any, values: Mapping[str, Any]) -> dict[str, UsageError]:
+    """Return the errors of values for a `declared` class by field; {} if they are right."""
+    from pydantic import ValidationError
+
+    try:
+        cls.__init__.__wrapped__(cls.__new__(cls), **values)
+    except ValidationError as error:
+        return _wrong_values(cls, error.errors(include_url=False))
+    return {}
+
+
+def _wrong_values(cls: Any, problems: Sequence[Mapping[str, Any]]) -> dict[str, UsageError]:
     rows, prefix = declarations(cls), getattr(cls, "_prefix", "")
     wrong: dict[str, UsageError] = {}
     for problem in problems:
@@ -177,12 +192,12 @@ def _raise_wrong_values(cls: Any, problems: Sequence[Mapping[str, Any]]) -> None
             row, label = rows[name], prefix + name
             if row.type is tuple and len(problem["loc"]) > 1:
                 row, label = row._replace(type=int), f"every number of {label}"
+            elif row.type is Mapping and len(problem["loc"]) > 1:
+                row, label = row._replace(type=float), f"{label} of {problem['loc'][1]}"
             got = "nothing" if problem["type"].startswith("missing") else short_repr(value)
             error = UsageError(f"{label} must be {row.condition}; got {got}.")
         wrong.setdefault(str(name), error)
-    messages = {name: str(error) for name, error in wrong.items()}
-    # Without the ValidationError, which would repeat the values in other words.
-    raise next(iter(wrong.values())) if len(wrong) == 1 else errors.WrongValues(messages) from None
+    return wrong
 
 
 def dumps(value: object) -> str:

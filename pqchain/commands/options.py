@@ -202,9 +202,9 @@ def _algorithms() -> Iterable[str]:
 
 
 def _studies() -> Iterable[str]:
-    from pqchain.study import READY
+    from pqchain.study import ready_names
 
-    return READY
+    return ready_names()
 
 
 def _plots() -> Iterable[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -33,14 +33,14 @@ def run(arguments: argparse.Namespace) -> int:
             )
     from pqchain import results
     from pqchain import study as studies
-    from pqchain.study import page, sensitivity
+    from pqchain.study import page, sensitivity, words
     from pqchain.study import text as texts
     from pqchain.study.figures import OUTPUTS
-    from pqchain.study.input_rows import input_help
+    from pqchain.study.writing import input_help
 
     if arguments.inputs:
         columns = [Column(name) for name in ("table", "input", "unit", "meaning", "default")]
-        table = Table(columns=columns, rows=input_help())
+        table = Table(columns=columns, rows=list(input_help()))
         return console.show(arguments, table.records(), table)
     if arguments.outcomes:
         return _outcomes(arguments)
@@ -64,14 +64,13 @@ def run(arguments: argparse.Namespace) -> int:
         draws=arguments.draws,
         preset=arguments.preset,
         progress=console.is_interactive(),
-        scheduler=arguments.scheduler,
     )
     costs = {"costs": findings.costs.source}
     if arguments.output is not None:
         results.save(findings.frame, arguments.output, provenance=costs)
     data = {
         "study": plan.title,
-        "status": texts.status(plan),
+        "status": words.status(plan),
         **costs,
         "warnings": texts.warnings(findings),
         "conclusions": texts.conclusions(findings),
@@ -112,39 +111,40 @@ def _with_costs(plan: Plan, names: list[str]) -> Plan:
 
 
 def _with_schemes(plan: Plan, names: list[str]) -> Plan:
-    known = {name.casefold() for name in plan.algorithms}
+    known = {name.casefold() for name in plan.chain.algorithms}
     added = tuple(name for name in names if name.casefold() not in known)
-    return plan.with_(algorithms=plan.algorithms + added) if added else plan
+    return plan.with_(algorithms=plan.chain.algorithms + added) if added else plan
 
 
 def _changed(plan: Plan, changes: list[str]) -> Plan:
-    from pqchain.study.inputs import BY_SCHEME, INPUTS, NAMES, check_name
+    from pqchain.study.plan import INPUTS, TABLES, check_name
 
     settings: dict[str, Any] = {}
     problems: list[str] = []
     for change in changes:
-        name, sign, text = change.partition("=")
+        path, sign, text = change.partition("=")
         if not sign:
             problems.append(f"--set must be INPUT=VALUE, such as nodes=1024; got {change}")
             continue
-        # gas_prices.ML-DSA-44=4500 sets the value of one scheme.
-        name, _, scheme = name.partition(".")
-        name = values.canonical_case(name, NAMES)
+        # chain.block_seconds=6 or block_seconds=6; gas_prices.ML-DSA-44=4500 is of one scheme.
+        table, _, rest = path.partition(".")
+        name, _, scheme = (rest if table.casefold() in TABLES else path).partition(".")
+        name = values.canonical_case(name, INPUTS)
         try:
             check_name(name)
         except UsageError as error:
             problems.append(str(error))
             continue
-        types = INPUTS[name].types if name in INPUTS else ()
-        if name in BY_SCHEME and scheme:
-            by_scheme = settings.get(name, getattr(plan, name))
-            settings[name] = {**by_scheme, scheme: _value(text, (float,))}
-        elif types or name == "law":
-            settings[name] = _value(text, types) if types else text.casefold()
-        elif name == "algorithms":
+        kind = INPUTS[name].field.type if name in INPUTS else None
+        if kind is Mapping and scheme:
+            by_scheme = settings.get(name, plan.value(name))
+            settings[name] = {**by_scheme, scheme: _value(text, float)}
+        elif kind is tuple:
             settings[name] = tuple(filter(None, map(str.strip, text.split(","))))
-        else:
+        elif kind in (None, Mapping):
             problems.append(f"--set cannot change {name!r}; set it in a TOML file")
+        else:
+            settings[name] = text.casefold() if name == "law" else _value(text, kind)
     try:
         changed = plan.with_(**settings)
     except UsageError as error:
@@ -154,17 +154,14 @@ def _changed(plan: Plan, changes: list[str]) -> Plan:
     return changed
 
 
-def _value(text: str, types: tuple[type, ...]) -> float | str | bool | date:
-    """Parse a value as one of these types; return invalid text as is, for the plan to reject."""
-    if bool in types:
+def _value(text: str, kind: type) -> Any:
+    """Parse a value of a type; return invalid text as is, for the plan to reject."""
+    if kind is bool:
         return {"true": True, "false": False}.get(text.casefold(), text)
-    parsers: dict[type, Callable[[str], int | float | date]] = {
+    parsers: dict[type, Callable[[str], Any]] = {
         int: int, float: float, date: date.fromisoformat
     }  # fmt: skip
-    for kind, parse in parsers.items():
-        try:
-            if kind in types:
-                return parse(text.replace("_", ""))
-        except ValueError:
-            continue
-    return text
+    try:
+        return parsers.get(kind, str)(text.replace("_", "") if kind in parsers else text)
+    except ValueError:
+        return text

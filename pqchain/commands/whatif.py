@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pqchain.study.answer import chain_of
 
     if arguments.chain is None:
-        raise UsageError(f"name a chain: {', '.join(studies.READY)}; or a TOML file")
+        raise UsageError(f"name a chain: {', '.join(studies.ready_names())}; or a TOML file")
     chain = chain_of(arguments.chain)
     algorithm = _algorithm(arguments)
     if arguments.page is not None:

@@ -4,10 +4,11 @@ from .certificate import CERTIFICATES as CERTIFICATES, certificates as certifica
 from .comparison import cost_on_chains as cost_on_chains
 from .explorer import Explorer as Explorer, explore as explore
 from .figures import QUANTITIES as QUANTITIES, evaluate as evaluate
-from .inputs import Plan as Plan
 from .page import write as write
+from .plan import Plan as Plan
+from .plans import OTHER_NAMES as OTHER_NAMES, ready as ready
+from .plans import ready_names as ready_names, titles as titles
 from .reading import load as load
-from .plans import OTHER_NAMES as OTHER_NAMES, READY as READY, ready as ready, titles as titles
 from .sampling import Findings as Findings, run as run
 from .sensitivity import plane as plane, tornado as tornado
 from .text import conclusions as conclusions

@@ -11,7 +11,8 @@ import datetime
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -22,7 +23,7 @@ from pqchain.errors import DataError
 from pqchain.results import Contract
 from pqchain.study import migration, queueing, sensitivity
 from pqchain.study.figures import OUTPUTS, blocks, models
-from pqchain.study.inputs import Plan
+from pqchain.study.plan import Plan
 from pqchain.study.sampling import Findings
 
 OUTCOMES = Contract.of(
@@ -32,20 +33,11 @@ OUTCOMES = Contract.of(
     ("str", "decided_by kind date source checked"),
 )
 
-_FILES: Mapping[str, dict[str, Any]] = {
-    path.stem: installation.read_toml(path)
-    for path in sorted(installation.data("outcomes").glob("*.toml"))
-}
-
-CHAINS = tuple(_FILES)
-"""Chains with published outcomes."""
-
 
 @dataclass(frozen=True, slots=True)
 class Trial:
     """A published experiment with a chain: the inputs of the model, and the published results."""
 
-    title: str
     plan: Plan | None
     """None if only the gas of a verification was published."""
     gas: Mapping[str, Any]
@@ -56,27 +48,33 @@ class Trial:
     outcomes: tuple[Mapping[str, Any], ...]
 
 
-def trial_of(chain: str) -> Trial:
-    """Return the published experiment with a chain of CHAINS. Raises DataError."""
-    row = _FILES[chain]
+@cache
+def trials() -> Mapping[str, Trial]:
+    """Return the published experiments by chain: the files of data/outcomes. Raises DataError."""
+    paths = sorted(installation.data("outcomes").glob("*.toml"))
+    return {path.stem: read_trial(path) for path in paths}
+
+
+def read_trial(path: Path) -> Trial:
+    """Read a published experiment. Raises DataError."""
+    row = installation.read_toml(path)
     if not isinstance(row.get("checked"), datetime.date):
         raise DataError(
-            f"data/outcomes/{chain}.toml must have checked, the date on which its source was read; "
-            f"got {row.get('checked')!r}. Add it, such as checked = 2026-11-23."
+            f"{path} must have checked, the date on which its source was read; got "
+            f"{row.get('checked')!r}. Add it, such as checked = 2026-11-23."
         )
     plan = None
     if "plan" in row:
-        dated = {"title": row["title"], "checked": row["checked"]}
-        plan = Plan(**dated, sources=row["plan_sources"], **row["plan"])
+        chain = {"checked": row["checked"], **row["plan"]["chain"]}
+        plan = Plan.of({"title": row["title"], **row["plan"], "chain": chain})
     origin = (row["date"], row["source"], row["checked"])
-    return Trial(row["title"], plan, row.get("gas", {}), *origin, tuple(row["outcome"]))
+    return Trial(plan, row.get("gas", {}), *origin, tuple(row["outcome"]))
 
 
 def algorithm_names() -> tuple[str, ...]:
     """Return the names of the schemes whose costs `predictions` needs."""
     names: list[str] = []
-    for chain in CHAINS:
-        trial = trial_of(chain)
+    for trial in trials().values():
         names += trial.plan.names if trial.plan else (trial.gas["algorithm"], trial.gas["anchor"])
     return tuple(dict.fromkeys(names))
 
@@ -90,8 +88,7 @@ def predictions(costs: CostTable) -> pd.DataFrame:
     "arithmetic of its makers"), date, source, checked (the date on which it was read).
     """
     rows = []
-    for chain in CHAINS:
-        trial = trial_of(chain)
+    for chain, trial in trials().items():
         for outcome in trial.outcomes:
             key = (chain, outcome["quantity"], outcome["algorithm"])
             value, decided_by = math.nan, outcome.get("unpredicted", "")
@@ -106,7 +103,7 @@ def predictions(costs: CostTable) -> pd.DataFrame:
 # Cached, because every page and `--outcomes` predict the same trials from the same costs.
 @lru_cache(maxsize=256)
 def _predicted(chain: str, quantity: str, algorithm: str, costs: CostTable) -> tuple[float, str]:
-    trial = trial_of(chain)
+    trial = trials()[chain]
     needed = trial.plan.names if trial.plan else (algorithm, trial.gas["anchor"])
     if missing := [name for name in needed if name not in costs]:
         return math.nan, f"no costs of {', '.join(missing)} in this study"
@@ -142,15 +139,13 @@ def analyse(findings: Findings, *, output: str = "capacity_per_second") -> Analy
     They are for the post-quantum scheme with the greatest capacity. Raises UnknownName for a figure
     whose sensitivity cannot be computed.
     """
-    sensitivity.check_output(output)
     plan, costs, best = findings.plan, findings.costs, findings.best
-    algorithm = best or plan.algorithms[0]
-    variations = sensitivity.one_at_a_time(plan, costs, algorithm)
+    algorithm = best or plan.chain.algorithms[0]
     migrates = best and findings.figures[best]["migration_seconds"].value > 0
     return Analysis(
         findings=findings,
         algorithm=algorithm,
-        tornado=sensitivity.ranked(variations, output),
+        tornado=sensitivity.tornado(plan, costs, algorithm=algorithm, output=output),
         plane=sensitivity.plane(plan, costs) if plan.post_quantum else None,
         load=queueing.curve(
             {

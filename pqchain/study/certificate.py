@@ -19,8 +19,8 @@ from pqchain.errors import UsageError
 from pqchain.figures import Kind, Unit
 from pqchain.render.table import Column, Table
 from pqchain.results import Contract
-from pqchain.study.checking import BLS_SCHEME
-from pqchain.study.provers import MEASURED, PROVERS
+from pqchain.study import provers
+from pqchain.study.provers import BLS_SCHEME, MEASURED
 
 CERTIFICATES = Contract.of(
     "certificates",
@@ -94,7 +94,7 @@ def _votes(counts: Iterable[int], prices: pd.DataFrame) -> Iterator[dict[str, An
 
 
 def _proofs() -> Iterator[dict[str, Any]]:
-    for prover in PROVERS.values():
+    for prover in map(provers.prover, provers.names()):
         kind = Kind.MEASURED if prover.evidence == MEASURED else Kind.CITED
         for signatures, length in prover.proofs:
             if signatures < quorum(MIN_NODES):

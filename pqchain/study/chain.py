@@ -22,9 +22,8 @@ from pqchain.consensus import run as run_consensus
 from pqchain.consensus.lengths import mean
 from pqchain.consensus.scenario import quorum
 from pqchain.costs import Costs, CostTable
-from pqchain.study.checking import BLS, CORES
-from pqchain.study.inputs import Plan
-from pqchain.study.provers import PROVERS, Prover
+from pqchain.study.plan import Plan
+from pqchain.study.provers import CORES, Prover, prover_of
 
 BLS_SIGNATURE_BYTES = 96
 """A compressed point of G2: minimal public keys (draft-irtf-cfrg-bls-signature)."""
@@ -69,10 +68,9 @@ def bundle_of(plan: Plan, algorithm: str, costs: CostTable) -> Bundle | None:
     """Return the bundle of a scheme's signatures; None if transactions carry their own."""
     if not plan.bundled or algorithm != plan.bundled:
         return None
-    if plan.transaction_aggregation != BLS:
-        return Bundle(prover=PROVERS[plan.transaction_aggregation])
-    if (measured := costs.aggregates) is None:
-        return Bundle(prover=None)
+    prover, measured = prover_of(plan.transaction.transaction_aggregation), costs.aggregates
+    if prover or measured is None:
+        return Bundle(prover=prover)
     fixed, per_signature = measured.verify_seconds, measured.message_seconds
     return Bundle(prover=None, fixed_seconds=fixed, signature_seconds=per_signature)
 
@@ -94,9 +92,9 @@ class Use:
 
 def key_mode(plan: Plan, algorithm: str) -> str:
     """Return the plan's key mode; inline if it is recovery, which the scheme does not support."""
-    if plan.key_mode == "recovered" and algorithm not in encoding.RECOVERABLE:
+    if plan.chain.key_mode == "recovered" and algorithm not in encoding.RECOVERABLE:
         return "inline"
-    return plan.key_mode
+    return plan.chain.key_mode
 
 
 def layout_of(plan: Plan, algorithm: str) -> Layout:
@@ -106,20 +104,21 @@ def layout_of(plan: Plan, algorithm: str) -> Layout:
     signatures and of bytes are each counted once.
     """
     mode: Any = key_mode(plan, algorithm)
-    if not plan.envelope_bytes:
-        return Layout(data_bytes=plan.data_bytes, key_mode=mode)
-    overhead = (plan.envelope_bytes + plan.data_bytes) / plan.signatures
-    overhead += framing_bytes(plan, algorithm)
+    if not plan.transaction.envelope_bytes:
+        return Layout(data_bytes=plan.chain.data_bytes, key_mode=mode)
+    rest = plan.transaction.envelope_bytes + plan.chain.data_bytes
+    overhead = rest / plan.transaction.signatures + framing_bytes(plan, algorithm)
     return Layout(key_mode=mode, overhead_bytes=round(overhead))
 
 
 def framing_bytes(plan: Plan, algorithm: str) -> int:
     """Return the framing of a key and a signature: lengths, opcodes, proof of the script."""
-    if plan.witness_rule == "fixed":
-        return plan.framing_bytes
+    rule = plan.transaction
+    if rule.witness_rule == "fixed":
+        return rule.framing_bytes
     row = plan.algorithm(algorithm)
     sizes = (row.name, row.public_key_bytes, row.signature_bytes)
-    return plan.framing_bytes + p2mr.framing_bytes(*sizes, plan.merkle_depth)
+    return rule.framing_bytes + p2mr.framing_bytes(*sizes, rule.merkle_depth)
 
 
 def use(
@@ -136,24 +135,25 @@ def use(
         row = replace(row, verify_seconds=bundle.signature_seconds, anchor_seconds=0.0)
     average = mean(lengths)
     key = row.public_key_bytes if key_mode(plan, row.algorithm) == "inline" else 0
-    if plan.envelope_bytes:
-        rest = float(plan.envelope_bytes + plan.data_bytes)
+    if plan.transaction.envelope_bytes:
+        rest = float(plan.transaction.envelope_bytes + plan.chain.data_bytes)
         framing = framing_bytes(plan, row.algorithm)
         witness, most = (
-            plan.signatures * (key + length + framing) for length in (average, max(lengths))
+            plan.transaction.signatures * (key + length + framing)
+            for length in (average, max(lengths))
         )
     else:
         fixed = layout_of(plan, row.algorithm).transaction_bytes(row, 0)
         rest, witness, most = float(fixed - key), key + average, float(key + max(lengths))
     price, is_floor = gas(plan, row, witness, baseline)
-    ratio = _verification_ratio(row, baseline) if baseline and plan.block_sigops else 1.0
+    ratio = _verification_ratio(row, baseline) if baseline and plan.limits.block_sigops else 1.0
     return Use(
         bytes=rest + witness,
-        weight=plan.witness_discount * rest + witness,
+        weight=plan.limits.witness_discount * rest + witness,
         gas=price,
         is_floor=is_floor,
         most_bytes=rest + most,
-        sigops=plan.signatures * max(1.0, ratio),
+        sigops=plan.transaction.signatures * max(1.0, ratio),
     )
 
 
@@ -174,15 +174,16 @@ def gas(plan: Plan, row: Costs, witness_bytes: float, baseline: Costs | None) ->
     Any other scheme carries keys and signatures as calldata, and a verification costs
     its price in `gas_prices`, else `verification_gas` times its time relative to the baseline's.
     """
-    data, verification = float(plan.data_bytes), 0.0
+    limits, data, verification = plan.limits, float(plan.chain.data_bytes), 0.0
     if baseline is not None and row.algorithm != baseline.algorithm:
         data += witness_bytes
-        by_time = plan.verification_gas * _verification_ratio(row, baseline)
-        verification = plan.signatures * plan.gas_prices.get(row.algorithm, by_time)
-    execution = plan.execution_gas + plan.calldata_gas * data + verification
+        by_time = limits.verification_gas * _verification_ratio(row, baseline)
+        price = limits.gas_prices.get(row.algorithm, by_time)
+        verification = plan.transaction.signatures * price
+    execution = limits.execution_gas + limits.calldata_gas * data + verification
     # EIP-7623: transactions that consist mostly of data pay at least the floor price per byte.
-    floor = plan.floor_gas * data
-    return plan.intrinsic_gas + max(execution, floor), floor > execution
+    floor = limits.floor_gas * data
+    return limits.intrinsic_gas + max(execution, floor), floor > execution
 
 
 def per_block(
@@ -197,43 +198,44 @@ def per_block(
     `votes_bytes` is what a block reserves for votes. The counts are whole numbers, 0 where
     no transaction fits. A bundle takes bytes of the block, and calldata gas if the plan limits gas.
     """
+    limits, signatures, seconds = plan.limits, plan.transaction.signatures, plan.chain.block_seconds
     taken = encoding.header_bytes() + votes_bytes
-    room = plan.block_bytes - taken
+    room = plan.chain.block_bytes - taken
     # The longest transaction must fit: a mean that fits does not make the longest one valid.
     fits = room >= transaction.most_bytes
     # Before the bytes, which would bind as well and not tell why.
     allowed = {"votes": 0.0} if not fits and room + votes_bytes >= transaction.most_bytes else {}
     allowed["bytes"] = _fitting(plan, room, transaction.bytes, bundle) if fits else 0.0
-    if plan.block_weight:
-        left = plan.block_weight - plan.witness_discount * taken
+    if limits.block_weight:
+        left = limits.block_weight - limits.witness_discount * taken
         fits = left >= transaction.weight
         allowed["weight"] = _fitting(plan, left, transaction.weight, bundle) if fits else 0.0
-    if plan.block_sigops:
-        allowed["sigops"] = math.floor(plan.block_sigops / transaction.sigops)
-    if plan.block_gas:
+    if limits.block_sigops:
+        allowed["sigops"] = math.floor(limits.block_sigops / transaction.sigops)
+    if limits.block_gas:
         # Ethereum would verify a proof once per block, so that its gas is paid once.
-        left = plan.block_gas - plan.votes_per_block * plan.voting_gas
-        per_second = plan.verification_gas / baseline.verify_seconds if baseline else 0.0
-        prices, gas = (plan.calldata_gas, per_second), transaction.gas
+        left = limits.block_gas - plan.votes.votes_per_block * plan.votes.voting_gas
+        per_second = limits.verification_gas / baseline.verify_seconds if baseline else 0.0
+        prices, gas = (limits.calldata_gas, per_second), transaction.gas
         allowed["gas"] = _fitting(plan, left, gas, bundle, prices) if gas else math.inf
-    if plan.upload_copies:
-        sent = uplink_bits_per_second(plan) * plan.block_seconds / 8 / plan.upload_copies
+    if plan.network.upload_copies:
+        sent = uplink_bits_per_second(plan) * seconds / 8 / plan.network.upload_copies
         allowed["spread"] = _fitting(plan, sent - taken, transaction.bytes, bundle)
-    if plan.most_transactions:
-        allowed["count"] = math.floor(plan.most_transactions)
-    if plan.packet_bytes:
+    if limits.most_transactions:
+        allowed["count"] = math.floor(limits.most_transactions)
+    if limits.packet_bytes:
         # A packet bounds a single transaction and not their number.
-        allowed["packet"] = math.inf if transaction.most_bytes <= plan.packet_bytes else 0.0
-    if bundle is not None and plan.block_seconds and math.isfinite(bundle.rate_per_second):
-        proven = bundle.rate_per_second * plan.block_seconds
+        allowed["packet"] = math.inf if transaction.most_bytes <= limits.packet_bytes else 0.0
+    if bundle is not None and seconds and math.isfinite(bundle.rate_per_second):
+        proven = bundle.rate_per_second * seconds
         # The prover keeps up with the chain, or blocks wait for proofs.
-        allowed["proving"] = math.floor(proven / plan.signatures)
+        allowed["proving"] = math.floor(proven / signatures)
     return {name: float(count) for name, count in allowed.items()}
 
 
 def uplink_bits_per_second(plan: Plan) -> float:
     """Return the rate at which a proposer sends a block; with regions, that of the slowest one."""
-    network = plan.network
+    network = plan.network.model
     if network.is_regional:
         # Every node proposes at some time, so the limit must hold in each region.
         return float(min(region["upload_bits_per_second"] for region in network.regions))
@@ -254,7 +256,7 @@ def _fitting(
     per_byte, per_second = prices
 
     def too_many(count: int) -> bool:
-        signatures = count * plan.signatures
+        signatures = count * plan.transaction.signatures
         proof = per_byte * bundle.bytes(signatures) + per_second * bundle.seconds(signatures)
         return count * size + proof > room
 
@@ -269,49 +271,49 @@ def binding(allowed: Mapping[str, float]) -> str:
 
 def votes_in_block(plan: Plan, signature_bytes: float) -> tuple[float, float]:
     """Return the bytes of the votes that a block contains, and of those that it reserves."""
-    if not plan.votes_in_block and plan.certificates != "next-block":
+    if not plan.votes.votes_in_block and plan.network.certificates != "next-block":
         return 0.0, 0.0
     carried = vote_bytes(plan, signature_bytes)
-    if plan.votes_in_block:
+    if plan.votes.votes_in_block:
         return carried, carried
     # A vote of each validator, absent ones included, as CometBFT's MaxCommitBytes reserves.
-    return carried, _certificate_bytes(plan, signature_bytes, plan.delegates or plan.nodes)
+    return carried, _certificate_bytes(plan, signature_bytes, plan.network.voters)
 
 
 def with_votes(scenario: Scenario, plan: Plan, votes: tuple[float, float]) -> Scenario:
     """Return a scenario whose blocks contain and reserve these bytes of `votes_in_block`."""
     # The consensus model adds its own list of a quorum; the header has the rest.
-    listed = scenario.certificate_bytes if plan.certificates == "next-block" else 0
-    carried, left = math.floor(votes[0]) - listed, math.floor(plan.block_bytes - votes[1])
+    listed = scenario.certificate_bytes if plan.network.certificates == "next-block" else 0
+    carried, left = math.floor(votes[0]) - listed, math.floor(plan.chain.block_bytes - votes[1])
     layout = replace(scenario.layout, header_bytes=encoding.header_bytes() + carried)
     return scenario.with_(layout=layout, block_bytes=left + carried)
 
 
 def _certificate_bytes(plan: Plan, signature_bytes: float, votes: int) -> float:
     # The consensus model's list; vote_bytes is what the chain's own encoding adds to a vote.
-    return lengths.certificate_bytes(math.ceil(signature_bytes), votes) + votes * plan.vote_bytes
+    listed = lengths.certificate_bytes(math.ceil(signature_bytes), votes)
+    return listed + votes * plan.votes.vote_bytes
 
 
 def vote_bytes(plan: Plan, signature_bytes: float) -> float:
     """Return the total bytes of a block's votes, aggregated as the plan says."""
-    if plan.vote_aggregation == "plain":
+    votes = plan.votes
+    if votes.vote_aggregation == "plain":
         return plain_vote_bytes(plan, signature_bytes)
-    voters = plan.votes_per_block / plan.vote_aggregates if plan.votes_per_block else 0.0
+    voters = votes.votes_per_block / votes.vote_aggregates
     # An aggregate has a bit for every voter, as attestations have since EIP-7549.
-    bits = math.ceil(plan.votes_per_block / 8)
-    proof = float(BLS_SIGNATURE_BYTES)
-    if plan.vote_aggregation != BLS:
-        proof = PROVERS[plan.vote_aggregation].proof_bytes(voters)
-    return plan.vote_aggregates * (plan.vote_bytes + proof + bits) if voters else 0.0
+    bits = math.ceil(votes.votes_per_block / 8)
+    by = prover_of(votes.vote_aggregation)
+    proof = by.proof_bytes(voters) if by else float(BLS_SIGNATURE_BYTES)
+    return votes.vote_aggregates * (votes.vote_bytes + proof + bits) if voters else 0.0
 
 
 def plain_vote_bytes(plan: Plan, signature_bytes: float) -> float:
     """Return the total bytes of a block's votes if each has its own signature."""
-    if plan.certificates != "none":
-        votes = quorum(plan.delegates or plan.nodes)
-        return _certificate_bytes(plan, signature_bytes, votes)
-    signature = plan.vote_signature_bytes or signature_bytes
-    return plan.votes_per_block * (plan.vote_bytes + signature)
+    if plan.network.certificates != "none":
+        return _certificate_bytes(plan, signature_bytes, quorum(plan.network.voters))
+    signature = plan.votes.vote_signature_bytes or signature_bytes
+    return plan.votes.votes_per_block * (plan.votes.vote_bytes + signature)
 
 
 def vote_verify_seconds(plan: Plan, row: Costs, costs: CostTable) -> float:
@@ -320,32 +322,30 @@ def vote_verify_seconds(plan: Plan, row: Costs, costs: CostTable) -> float:
     NaN where it is unknown: an aggregate that was not measured, a prover without a published time,
     votes signed by another scheme than the transactions.
     """
-    if plan.vote_aggregation == "plain":
+    votes = plan.votes
+    if votes.vote_aggregation == "plain":
         return plain_vote_verify_seconds(plan, row)
-    if not plan.votes_per_block:
+    if not votes.votes_per_block:
         return math.nan
-    if plan.vote_aggregation == BLS:
-        if (measured := costs.aggregates) is None:
-            return math.nan
-        fixed = plan.vote_aggregates * measured.verify_seconds
-        return fixed + plan.votes_per_block * measured.signer_seconds
-    voters = plan.votes_per_block / plan.vote_aggregates
-    return plan.vote_aggregates * PROVERS[plan.vote_aggregation].verify_seconds(voters)
+    if by := prover_of(votes.vote_aggregation):
+        voters = votes.votes_per_block / votes.vote_aggregates
+        return votes.vote_aggregates * by.verify_seconds(voters)
+    if (measured := costs.aggregates) is None:
+        return math.nan
+    fixed = votes.vote_aggregates * measured.verify_seconds
+    return fixed + votes.votes_per_block * measured.signer_seconds
 
 
 def plain_vote_verify_seconds(plan: Plan, row: Costs) -> float:
     """Return the time to verify a block's votes if the transactions' scheme signs each."""
-    if plan.certificates != "none":
-        return quorum(plan.delegates or plan.nodes) * row.verify_seconds
+    if plan.network.certificates != "none":
+        return quorum(plan.network.voters) * row.verify_seconds
+    votes = plan.votes
     # vote_signature_bytes means that votes are signed by another scheme, whose times are unknown.
-    if not plan.votes_per_block or (plan.vote_aggregation == "plain" and plan.vote_signature_bytes):
+    is_unknown = votes.vote_aggregation == "plain" and votes.vote_signature_bytes
+    if not votes.votes_per_block or is_unknown:
         return math.nan
-    return plan.votes_per_block * row.verify_seconds
-
-
-def vote_messages(plan: Plan) -> float:
-    """Return the number of votes, or of aggregates of votes, that a block has to carry."""
-    return plan.votes_per_block if plan.vote_aggregation == "plain" else plan.vote_aggregates
+    return votes.votes_per_block * row.verify_seconds
 
 
 def final_seconds(scenario: Scenario, signatures: float) -> float:
@@ -371,15 +371,5 @@ def _run(scenario: Scenario) -> float:
 
 def waiting_network(plan: Plan) -> Network:
     """Return the plan's network with the mean wait at each hop as latency."""
-    if not plan.hop_wait_seconds:
-        return plan.network
-    return replace(
-        plan.network, latency_seconds=plan.network.latency_seconds + plan.hop_wait_seconds
-    )
-
-
-def extra_seconds(plan: Plan) -> float:
-    """Return the time of the hops of a round that precede the block; they wait for no poll."""
-    if not plan.extra_hops:
-        return 0.0
-    return plan.extra_hops * plan.network.latency_seconds
+    network, wait = plan.network.model, plan.network.hop_wait_seconds
+    return replace(network, latency_seconds=network.latency_seconds + wait) if wait else network

@@ -9,10 +9,10 @@ import pandas as pd
 from pqchain import algorithms as registry
 from pqchain.costs import CostTable
 from pqchain.results import Contract
-from pqchain.study import validation, wording
+from pqchain.study import validation, words
 from pqchain.study.figures import models
-from pqchain.study.inputs import Plan
-from pqchain.study.plans import READY
+from pqchain.study.plan import Plan
+from pqchain.study.plans import ready_names
 from pqchain.study.reading import load
 
 COST_ON_CHAINS = Contract.of(
@@ -31,13 +31,17 @@ ALGORITHMS = (
 
 def chains() -> tuple[str, ...]:
     """Return the ready studies of chains under their present or next rules."""
-    return tuple(name for name in READY if _is_present(load(name)))
+    return tuple(name for name in ready_names() if _is_present(load(name)))
 
 
 def _is_present(plan: Plan) -> bool:
-    is_past = bool(plan.valid_until and plan.checked and plan.valid_until < plan.checked)
+    is_past = bool(
+        plan.chain.valid_until
+        and plan.chain.checked
+        and plan.chain.valid_until < plan.chain.checked
+    )
     # A study with printed times has none of other schemes.
-    return bool(plan.baseline) and plan.costs == "measured" and not is_past
+    return bool(plan.chain.baseline) and plan.costs == "measured" and not is_past
 
 
 def cost_on_chains(costs: CostTable, algorithms: Sequence[str] = ALGORITHMS) -> pd.DataFrame:
@@ -56,12 +60,12 @@ def cost_on_chains(costs: CostTable, algorithms: Sequence[str] = ALGORITHMS) -> 
         tested = len(validation.tests(validation.calibrate(plan, costs))) > 0
         # Today's keys are where they are today; those of the schemes are in each transaction.
         today = models(plan, costs)
-        new = today if plan.key_mode != "registered" else models(
+        new = today if plan.chain.key_mode != "registered" else models(
             plan.with_(key_mode="inline"), costs
         )  # fmt: skip
-        before = today[plan.baseline]["capacity_per_second"]
+        before = today[plan.chain.baseline]["capacity_per_second"]
         rows += [
-            [chain, wording.chain_name(plan), name, plan.baseline,
+            [chain, words.chain_name(plan), name, plan.chain.baseline,
              1 - new[name]["capacity_per_second"] / before, new[name].limit, tested]
             for name in names
         ]  # fmt: skip

@@ -7,8 +7,6 @@ median times, no intervals.
 from __future__ import annotations
 
 import asyncio
-import json
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,19 +22,15 @@ from pqchain.errors import PqchainError, Unsupported
 from pqchain.figures import humanize, title
 from pqchain.render.html import join
 from pqchain.schemes import costs_of
-from pqchain.study import sensitivity, writing
+from pqchain.study import writing
 from pqchain.study.figures import OUTPUTS, QUANTITIES, SchemeModel, framed_models, models
-from pqchain.study.inputs import INPUTS, Plan
+from pqchain.study.plan import INPUTS, Plan
 from pqchain.study.ranges import InputRange, input_ranges
 from pqchain.study.reading import load
 from pqchain.works import papers
 
 DELAY_SECONDS = 0.1
 """Time without an event of a slider after which figures are computed."""
-MOST_STRONGEST = 6
-"""Number of inputs under the first heading."""
-_FORMS = ("command", "Python", "TOML")
-_MEASUREMENTS_FILE = "measured.csv"
 
 # Style that makes tabs as wide as their titles, which are cut otherwise.
 _TAB_STYLE = (
@@ -76,7 +70,6 @@ class Explorer:
     ) -> None:
         self._widgets = _ipywidgets()
         self.start: Plan = study if isinstance(study, Plan) else load(study)
-        self.name = "study.toml" if isinstance(study, Plan) else str(study)
         self.measurements: pd.DataFrame | None = None
         """The measurements of the times; None for printed times."""
         self.costs: CostTable = self._known(measurements, preset)
@@ -94,14 +87,15 @@ class Explorer:
     @property
     def plan(self) -> Plan:
         """Plan with the current values of the sliders. Raises UsageError if it is impossible."""
-        order = dict.fromkeys((*self.start.algorithms, *self._algorithms.value))
+        chain = self.start.chain
+        order = dict.fromkeys((*chain.algorithms, *self._algorithms.value))
         names = tuple(name for name in order if name in self._algorithms.value)
         changes: Any = {
             name: slider.value
             for name, slider in self.sliders.items()
             if slider.value != self._start_values[name]
         }
-        chosen = (*names, *self.start.migration, self.start.baseline)
+        chosen = (*names, *chain.migration, chain.baseline)
         defined = {row.algorithm: row for row in self.start.own_schemes}
         defined |= {row.algorithm: row for row in self.costs.rows if row.is_given}
         own_schemes = tuple(row for row in defined.values() if row.algorithm in chosen)
@@ -116,33 +110,8 @@ class Explorer:
 
     @property
     def toml(self) -> str:
-        """The current plan as a TOML file for `pqchain study`."""
+        """The current plan as a TOML file for `pqchain study` and `pqchain.study.load`."""
         return writing.toml(self.plan)
-
-    @property
-    def command(self) -> str:
-        """The shell command that computes the current figures."""
-        is_plan = self.name == "study.toml"
-        options = [] if is_plan else writing.options(self.plan, self.start)
-        times = [] if self.measurements is None else ["--measurements", _MEASUREMENTS_FILE]
-        return shlex.join(["pqchain", "study", self.name, *options, *times, "--draws", "1"])
-
-    @property
-    def python(self) -> str:
-        """The Python code that computes the current figures."""
-        if self.name == "study.toml":
-            loaded = 'pq.study.load("study.toml")'
-        else:
-            loaded = writing.python(self.plan, self.start, self.name)
-        work = json.dumps(self.start.costs.removeprefix("paper:"))
-        costs = f"pq.papers.costs({work})"
-        if self.measurements is not None:
-            costs = f'pq.costs.from_frame(pq.results.load("{_MEASUREMENTS_FILE}"))'
-        code = ["import pqchain as pq", "", f"plan = {loaded}", f"costs = {costs}"]
-        if self.plan.own_schemes:
-            rows = "row for row in plan.own_schemes if row.algorithm not in costs"
-            code.append(f"costs = costs.plus(*({rows}))")
-        return "\n".join([*code, "frame = pq.study.evaluate(plan, costs)"])
 
     @property
     def figure(self) -> str:
@@ -164,7 +133,7 @@ class Explorer:
         quantity = QUANTITIES[self.figure]
         unit = f" ({quantity.unit})" if quantity.unit else ""
         return plots.plot_capacity(
-            rows, bound if is_capacity else {}, baseline=self.plan.baseline, before=before,
+            rows, bound if is_capacity else {}, baseline=self.plan.chain.baseline, before=before,
             label="" if is_capacity else f"{quantity.about}{unit}",
         )  # fmt: skip
 
@@ -175,7 +144,7 @@ class Explorer:
             return self._build()
         # One update after all sliders have moved, instead of one for each.
         self._is_paused = True
-        self._algorithms.value = self.start.algorithms
+        self._algorithms.value = self.start.chain.algorithms
         for name, slider in self.sliders.items():
             slider.value = self._start_values[name]
         self._is_paused = False
@@ -191,7 +160,7 @@ class Explorer:
         return bundle, {"image/png": {"width": 640}}
 
     def __repr__(self) -> str:
-        return f"Explorer: {self.command}"
+        return f"Explorer: {self.start.title}"
 
     def _known(self, frame: pd.DataFrame | None, preset: PresetName | None) -> CostTable:
         """Return the costs of all schemes with known costs; measure the plan's if needed."""
@@ -210,42 +179,48 @@ class Explorer:
         return table.plus(*(row for row in defined if row.algorithm.casefold() not in known))
 
     def _build(self) -> None:
-        self._build_head()
-        choices = input_ranges(self._built)
-        self.sliders = {choice.name: self._slider(choice) for choice in choices}
-        self._start_values = {name: slider.value for name, slider in self.sliders.items()}
-        self._by_table: dict[str, list[Any]] = {}
-        for choice in choices:
-            self._by_table.setdefault(choice.table, []).append(self.sliders[choice.name])
-        for name, slider in self.sliders.items():
-            slider.observe(self._rebuild if name == "law" else self._moved, "value")
-        # Models compute at first use, so that this costs nothing until a figure is drawn.
-        self._start_models = models(self.start, self.costs)
-        self._arrange()
-        self._update()
-
-    def _build_head(self) -> None:
+        """Make the widgets of the plan; another law has other inputs, and so other sliders."""
         make = self._widgets
         names = [row.algorithm for row in self.costs.rows if _usable(row)]
         self._algorithms = make.SelectMultiple(
-            options=names, value=self._built.algorithms, rows=min(8, len(names)),
+            options=names, value=self._built.chain.algorithms, rows=min(8, len(names)),
             description="algorithms", layout={"width": "auto"},
         )  # fmt: skip
         outputs = [(QUANTITIES[name].about.partition(":")[0], name) for name in OUTPUTS]
         self._figure = make.Dropdown(
             options=outputs, description="figure", layout={"width": "auto"}
         )
-        self._form = make.ToggleButtons(options=_FORMS, style={"button_width": "8em"})
-        self._reset_button = make.Button(description="reset", icon="undo")
+        reset = make.Button(description="reset", icon="undo")
+        reset.on_click(lambda _: self.reset())
         self._message, self._text, self._table = make.HTML(), make.HTML(), make.HTML()
         self._table.add_class("jp-RenderedHTMLCommon")
         self._picture = make.Image(format="png", layout={"max_width": "100%", "width": "640px"})
-        self._tabs = make.Tab()
-        self._tabs.add_class("pqchain-inputs")
-        self._reset_button.on_click(lambda _: self.reset())
+        choices = input_ranges(self._built)
+        self.sliders = {choice.name: self._slider(choice) for choice in choices}
+        self._start_values = {name: slider.value for name, slider in self.sliders.items()}
+        for name, slider in self.sliders.items():
+            slider.observe(self._rebuild if name == "law" else self._moved, "value")
         self._algorithms.observe(self._moved, "value")
-        self._figure.observe(self._chosen, "value")
-        self._form.observe(lambda _: self._write(), "value")
+        self._figure.observe(lambda _: self._update(), "value")
+        # Models compute at first use, so that this costs nothing until a figure is drawn.
+        self._start_models = models(self.start, self.costs)
+        by_table: dict[str, list[Any]] = {}
+        for choice in choices:
+            by_table.setdefault(INPUTS[choice.name].table, []).append(self.sliders[choice.name])
+        tabs = make.Tab([make.VBox(box) for box in by_table.values()], titles=tuple(by_table))
+        tabs.add_class("pqchain-inputs")
+        left = make.VBox(
+            [self._figure, self._algorithms, tabs, reset],
+            layout={"flex": "1 1 32em", "min_width": "22em"},
+        )
+        right = make.VBox(
+            [self._message, self._picture, self._text],
+            layout={"flex": "1 1 32em", "min_width": "22em", "overflow": "hidden"},
+        )
+        sides = make.HBox([left, right], layout={"flex_flow": "row wrap"})
+        style = make.HTML(_TAB_STYLE, layout={"display": "none"})
+        self.widget.children = [style, sides, self._table]
+        self._update()
 
     def _slider(self, choice: InputRange) -> Any:
         kind = self._widgets.Dropdown if choice.is_choice else self._widgets.SelectionSlider
@@ -258,41 +233,7 @@ class Explorer:
             layout={"width": "auto"},
         )
 
-    def _arrange(self) -> None:
-        strongest = [self.sliders[name] for name in self._strongest()]
-        headings = {"strongest": strongest, **self._by_table}
-        self._tabs.children = [self._widgets.VBox(box) for box in headings.values()]
-        self._tabs.titles = tuple(headings)
-        box = self._widgets
-        left = box.VBox(
-            [self._figure, self._algorithms, self._tabs, self._reset_button],
-            layout={"flex": "1 1 32em", "min_width": "22em"},
-        )
-        right = box.VBox(
-            [self._message, self._picture, self._form, self._text],
-            layout={"flex": "1 1 32em", "min_width": "22em", "overflow": "hidden"},
-        )
-        sides = box.HBox([left, right], layout={"flex_flow": "row wrap"})
-        style = box.HTML(_TAB_STYLE, layout={"display": "none"})
-        self.widget.children = [style, sides, self._table]
-
-    def _strongest(self) -> list[str]:
-        first = next(iter(self._built.post_quantum), self._built.algorithms[0])
-        try:
-            # Without a sensitivity, sliders remain under the headings of their tables.
-            chosen = {"algorithm": first, "output": self.figure}
-            frame = sensitivity.tornado(self._built, self.costs, **chosen)
-        except PqchainError:
-            return []
-        ranked = dict.fromkeys((*frame["input"], "transactions_per_second", "block_bytes", "nodes"))
-        return [name for name in ranked if name in self.sliders][:MOST_STRONGEST]
-
-    def _chosen(self, _: Mapping[str, Any]) -> None:
-        """Show the newly selected figure, and first the inputs that affect it most."""
-        self._arrange()
-        self._update()
-
-    def _rebuild(self, change: Mapping[str, Any]) -> None:
+    def _rebuild(self, _: Mapping[str, Any]) -> None:
         try:
             self._built = self.plan
         except PqchainError as error:
@@ -333,28 +274,11 @@ class Explorer:
         self._message.value = ""
         self._picture.value = plots.figure_bytes(self.plot(), "png")
         self._table.value = _table(by_algorithm)
-        self._write()
+        style = "white-space: pre-wrap; overflow: auto; max-height: 16em; line-height: 1.35"
+        self._text.value = f'<pre style="{style}">{join(self.toml)}</pre>'
 
     def _show_error(self, error: PqchainError) -> None:
         self._message.value = f"<b>Not possible:</b> {join(str(error))}"
-
-    def _write(self) -> None:
-        form = self._form.value
-        try:
-            is_command = form == "command"
-            text = self._annotated_command() if is_command else str(getattr(self, form.lower()))
-        except PqchainError as error:
-            text = f"# {error}"
-        style = "white-space: pre-wrap; overflow: auto; max-height: 16em; line-height: 1.35"
-        self._text.value = f'<pre style="{style}">{join(text)}</pre>'
-
-    def _annotated_command(self) -> str:
-        needs = []
-        if self.name == "study.toml":
-            needs.append('# the tab TOML, saved as "study.toml"')
-        if self.measurements is not None:
-            needs.append(f'# pq.results.save(explorer.measurements, "{_MEASUREMENTS_FILE}")')
-        return "\n".join([*needs, self.command])
 
 
 def _usable(row: Costs) -> bool:

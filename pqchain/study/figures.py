@@ -14,10 +14,9 @@ from pqchain.costs import CostTable
 from pqchain.figures import Figure, Kind
 from pqchain.results import Contract
 from pqchain.study import chain, queueing
-from pqchain.study.checking import BLS
-from pqchain.study.inputs import Plan
 from pqchain.study.model import MIX, QUANTITIES, Evidence, SchemeModel, blocks, figure, models
-from pqchain.study.provers import CITED, PROVERS
+from pqchain.study.plan import Plan
+from pqchain.study.provers import BLS, CITED, prover_of
 
 __all__ = [
     "MIX", "QUANTITIES", "SchemeModel", "blocks", "evaluate", "framed", "framed_models", "models",
@@ -70,7 +69,7 @@ def signature_bytes(model: SchemeModel) -> Evidence:
 @_basic("costs algorithms baseline migration signer signing_factor")
 def sign_seconds(model: SchemeModel) -> Evidence:
     """Time of one signing operation."""
-    value, factor = model.checked.sign_seconds, model.plan.signing_factor
+    value, factor = model.checked.sign_seconds, model.plan.signing.signing_factor
     if model.signer:
         return Evidence(value, Kind.MODELLED, f"pqchain.falcon.model: {model.signer}")
     if factor != 1.0:
@@ -97,7 +96,7 @@ def transaction_bytes(model: SchemeModel) -> Evidence:
 @_basic("transaction_bytes witness_discount block_weight")
 def transaction_weight(model: SchemeModel) -> float:
     """Weight of a transaction."""
-    return model.use.weight if model.plan.block_weight else math.nan
+    return model.use.weight if model.plan.limits.block_weight else math.nan
 
 
 @_basic(
@@ -106,7 +105,7 @@ def transaction_weight(model: SchemeModel) -> float:
 )
 def transaction_gas(model: SchemeModel) -> float:
     """Gas, or compute units, of a transaction."""
-    return model.use.gas if model.plan.block_gas else math.nan
+    return model.use.gas if model.plan.limits.block_gas else math.nan
 
 
 @_basic(
@@ -127,7 +126,7 @@ def vote_bytes_per_block(model: SchemeModel) -> float | Evidence:
 @_basic("vote_bytes_per_block consensus_bytes")
 def consensus_bytes_per_block(model: SchemeModel) -> float:
     """Bytes of a block besides its transactions, votes included."""
-    fixed = model.plan.consensus_bytes
+    fixed = model.plan.votes.consensus_bytes
     return fixed + chain.vote_bytes(model.plan, model.row.signature_bytes) if fixed else math.nan
 
 
@@ -143,7 +142,7 @@ def vote_verify_seconds(model: SchemeModel) -> float | Evidence:
     value = chain.vote_verify_seconds(model.plan, model.row, model.costs)
     if evidence := _of_prover(model, value):
         return evidence
-    if model.plan.vote_aggregation != BLS:
+    if model.plan.votes.vote_aggregation != BLS:
         return value
     measured = model.costs.aggregates
     source = f"votes times {measured.source}" if measured else "no aggregates were measured"
@@ -152,8 +151,7 @@ def vote_verify_seconds(model: SchemeModel) -> float | Evidence:
 
 @_basic(
     "transaction_weight transaction_gas block_bytes block_seconds packet_bytes most_transactions "
-    "block_sigops "
-    "vote_bytes_per_block votes_in_block voting_gas upload_copies rate_bits_per_second"
+    "block_sigops vote_bytes_per_block votes_in_block voting_gas upload_copies rate_bits_per_second"
 )
 def transactions_per_block(model: SchemeModel) -> float | Evidence:
     """Transactions in a full block."""
@@ -169,7 +167,7 @@ def full_block_bytes(model: SchemeModel) -> float:
 @figure("transactions_per_block verify_seconds", averaged=True)
 def block_verify_seconds(model: SchemeModel) -> float:
     """Time to verify the signatures of a full block on one core."""
-    return model.count * model.plan.signatures * model.checked.verify_seconds + model.proof_seconds
+    return model.signatures * model.checked.verify_seconds + model.proof_seconds
 
 
 @figure(
@@ -178,8 +176,8 @@ def block_verify_seconds(model: SchemeModel) -> float:
 )
 def final_seconds(model: SchemeModel) -> Evidence:
     """Time from the proposal of a full block to finality at the last delegate."""
-    source = f"pqchain.consensus, {model.plan.law}, over {model.row.source}"
-    return Evidence(model.final(model.count * model.plan.signatures), Kind.MODELLED, source)
+    source = f"pqchain.consensus, {model.plan.network.law}, over {model.row.source}"
+    return Evidence(model.final(model.signatures), Kind.MODELLED, source)
 
 
 @figure(
@@ -206,16 +204,18 @@ def binding_limit(model: SchemeModel) -> float:
 def rule_seconds(model: SchemeModel) -> float:
     """Time to finality under the chain's own finality rule."""
     plan, late = model.plan, 0.0
-    if plan.most_votes:
+    if plan.votes.most_votes:
         # Votes that do not fit in a block wait for the next ones.
-        late = math.ceil(chain.vote_messages(plan) / plan.most_votes) - 1
-    return (plan.final_blocks + late) * _full_cycle(model) + model["final_seconds"]
+        is_plain = plan.votes.vote_aggregation == "plain"
+        votes = plan.votes.votes_per_block if is_plain else plan.votes.vote_aggregates
+        late = math.ceil(votes / plan.votes.most_votes) - 1
+    return (plan.votes.final_blocks + late) * _full_cycle(model) + model["final_seconds"]
 
 
 @figure("final_seconds vote_deadline_seconds")
 def vote_deadline_ratio(model: SchemeModel) -> float:
     """Time to distribute a full block and vote on it, divided by the deadline of votes."""
-    deadline = model.plan.vote_deadline_seconds
+    deadline = model.plan.votes.vote_deadline_seconds
     return model["final_seconds"] / deadline if deadline else math.nan
 
 
@@ -228,19 +228,19 @@ def capacity_per_second(model: SchemeModel) -> float:
 @figure("capacity_per_second sustained_share", unconditional=True)
 def sustained_per_second(model: SchemeModel) -> float:
     """Throughput at the share of full blocks that is sustained in the long run."""
-    return model.plan.sustained_share * model["capacity_per_second"]
+    return model.plan.limits.sustained_share * model["capacity_per_second"]
 
 
 @figure("capacity_per_second transactions_per_second", unconditional=True)
 def throughput_per_second(model: SchemeModel) -> float:
     """Throughput at the target load."""
-    return min(model.plan.transactions_per_second, model["capacity_per_second"])
+    return min(model.plan.chain.transactions_per_second, model["capacity_per_second"])
 
 
 @figure("throughput_per_second", unit="", unconditional=True)
 def carried_share(model: SchemeModel) -> float:
     """Share of the target load that the chain processes; below 1 the queue grows forever."""
-    return model["throughput_per_second"] / model.plan.transactions_per_second
+    return model["throughput_per_second"] / model.plan.chain.transactions_per_second
 
 
 @figure("throughput_per_second capacity_per_second")
@@ -253,7 +253,7 @@ def block_fill(model: SchemeModel) -> float:
 def latency_seconds(model: SchemeModel) -> float:
     """Mean latency of a transaction at the target load, with its wait in the queue."""
     # At and above the capacity the queue grows without end, and no mean exists.
-    seconds = queueing.latency_seconds(model.blocks, model.plan.transactions_per_second)
+    seconds = queueing.latency_seconds(model.blocks, model.plan.chain.transactions_per_second)
     return seconds if math.isfinite(seconds) else math.nan
 
 
@@ -271,7 +271,7 @@ def received_bits_per_second(model: SchemeModel) -> float:
     """Bandwidth that a node receives: each transaction arrives alone and in its block."""
     # Each transaction arrives twice: when it is sent, and in its block.
     transactions = 2 * model["throughput_per_second"] * model["transaction_bytes"]
-    is_carried = model.plan.votes_in_block or model.plan.certificates == "next-block"
+    is_carried = model.plan.votes.votes_in_block or model.plan.network.certificates == "next-block"
     other = encoding.header_bytes() + (model["vote_bytes_per_block"] if is_carried else 0.0)
     return 8 * (transactions + other / _cycle(model))
 
@@ -286,7 +286,8 @@ def verification_cores(model: SchemeModel) -> float:
 @figure("throughput_per_second sign_seconds")
 def signing_cores(model: SchemeModel) -> float:
     """Cores or accelerators of all wallets busy with signing."""
-    return model["throughput_per_second"] * model.plan.signatures * model["sign_seconds"]
+    signatures = model["throughput_per_second"] * model.plan.transaction.signatures
+    return signatures * model["sign_seconds"]
 
 
 @figure(
@@ -300,7 +301,7 @@ def growth_bytes_per_year(model: SchemeModel) -> float:
     per_second = model["throughput_per_second"] * model["transaction_bytes"] + headers
     growth = per_second * YEAR_SECONDS
     # Also the certificates that only travel beside blocks: they prove that a block is final.
-    if model.plan.votes_in_block or model.plan.certificates != "none":
+    if model.plan.votes.votes_in_block or model.plan.network.certificates != "none":
         growth += model["vote_bytes_per_block"] / _cycle(model) * YEAR_SECONDS
     return growth
 
@@ -308,27 +309,29 @@ def growth_bytes_per_year(model: SchemeModel) -> float:
 @figure("growth_bytes_per_year data_chunks")
 def coded_growth_bytes_per_year(model: SchemeModel) -> float:
     """Growth of the storage of a node in a year if it stores one chunk of each block."""
-    return model["growth_bytes_per_year"] / model.plan.data_chunks
+    return model["growth_bytes_per_year"] / model.plan.storage.data_chunks
 
 
 @figure("data_chunks parity_chunks")
 def coded_factor(model: SchemeModel) -> float:
     """Storage of all chunks of a block, relative to one copy."""
     plan = model.plan
-    return (plan.data_chunks + plan.parity_chunks) / plan.data_chunks
+    return (plan.storage.data_chunks + plan.storage.parity_chunks) / plan.storage.data_chunks
 
 
 @figure("growth_bytes_per_year retained_days")
 def repair_bytes(model: SchemeModel) -> float:
     """Traffic to rebuild the chunks of a failed node."""
-    return model["growth_bytes_per_year"] * model.plan.retained_days * DAY_SECONDS / YEAR_SECONDS
+    days = model.plan.storage.retained_days
+    return model["growth_bytes_per_year"] * days * DAY_SECONDS / YEAR_SECONDS
 
 
 @figure("repair_bytes repair_bits_per_second decode_bytes_per_second")
 def repair_seconds(model: SchemeModel) -> float:
     """Time to gather and decode the chunks of a failed node."""
-    plan, repaired = model.plan, model["repair_bytes"]
-    return 8 * repaired / plan.repair_bits_per_second + repaired / plan.decode_bytes_per_second
+    storage, repaired = model.plan.storage, model["repair_bytes"]
+    gathered = 8 * repaired / storage.repair_bits_per_second
+    return gathered + repaired / storage.decode_bytes_per_second
 
 
 @figure("transaction_bytes")
@@ -358,14 +361,14 @@ def verification_ratio(model: SchemeModel) -> float:
 def migration_seconds(model: SchemeModel) -> float:
     """Time to register new keys for all accounts if full blocks contain nothing else."""
     plan, baseline = model.plan, model.baseline
-    if baseline is None or not plan.accounts or not baseline["capacity_per_second"]:
+    if baseline is None or not plan.chain.accounts or not baseline["capacity_per_second"]:
         return math.nan
-    return plan.accounts / model.registrations * _full_cycle(baseline)
+    return plan.chain.accounts / model.registrations * _full_cycle(baseline)
 
 
 def _of_prover(model: SchemeModel, value: float) -> Evidence | None:
     """Return a figure of the votes with the evidence of their prover; None without a prover."""
-    prover = PROVERS.get(model.plan.vote_aggregation)
+    prover = prover_of(model.plan.votes.vote_aggregation)
     if prover is None:
         return None
     if prover.evidence == CITED:

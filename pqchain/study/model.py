@@ -20,9 +20,9 @@ from pqchain.errors import DataError, UsageError
 from pqchain.falcon import model as accelerator
 from pqchain.figures import Figure, Kind, Unit
 from pqchain.study import chain, queueing
-from pqchain.study.checking import SIGNERS
-from pqchain.study.inputs import Plan
-from pqchain.study.provers import PROVERS
+from pqchain.study.inputs import SIGNERS
+from pqchain.study.plan import Plan
+from pqchain.study.provers import prover_of
 
 MIX = "mix of schemes"
 """Name of the row in which several schemes are in use."""
@@ -85,7 +85,7 @@ class SchemeModel:
     ) -> None:
         self.plan, self.costs, self.algorithm, self.seed = plan, costs, algorithm, seed
         self.row = costs[algorithm]
-        self.baseline = self if algorithm == plan.baseline else baseline
+        self.baseline = self if algorithm == plan.chain.baseline else baseline
         self._figures: dict[str, Figure] = {}
 
     def __getitem__(self, name: str) -> float:
@@ -117,7 +117,7 @@ class SchemeModel:
     def _citations(self, needs: frozenset[str]) -> str:
         text = ""
         for how in ("vote_aggregation", "transaction_aggregation"):
-            prover = PROVERS.get(getattr(self.plan, how))
+            prover = prover_of(self.plan.value(how))
             concerned = how == "vote_aggregation" or self.algorithm in (self.plan.bundled, MIX)
             if prover and concerned and how in needs:
                 text += f"; {prover.source}, {prover.date}: {prover.evidence}"
@@ -128,9 +128,9 @@ class SchemeModel:
         """Source of the figures computed from costs and inputs, or why there are none."""
         if self.count:
             return f"arithmetic of pqchain.study over {self.row.source}"
-        container = f"a block of {self.plan.block_bytes} bytes"
+        container = f"a block of {self.plan.chain.block_bytes} bytes"
         if self.limit == "packet":
-            container = f"a packet of {self.plan.packet_bytes} bytes"
+            container = f"a packet of {self.plan.limits.packet_bytes} bytes"
         container += f", {self.votes[1]:.0f} of them for votes" * (self.limit == "votes")
         return f"no transaction of {self.algorithm} fits in {container}"
 
@@ -154,7 +154,8 @@ class SchemeModel:
 
     def exact(self, value: float) -> Evidence:
         """Return a value that follows exactly from sizes and limits, with its source."""
-        source = "limits of the plan" if self.plan.envelope_bytes else "pqchain.chain.encoding"
+        is_own = bool(self.plan.transaction.envelope_bytes)
+        source = "limits of the plan" if is_own else "pqchain.chain.encoding"
         return Evidence(value, Kind.MODELLED, f"{source}, exact for the sizes given")
 
     @cached_property
@@ -199,8 +200,8 @@ class SchemeModel:
         """Name of the binding limit on throughput."""
         plan = self.plan
         # Where blocks wait for finality, a slow network limits throughput more than the block does.
-        waits = not plan.final_blocks and plan.block_seconds > 0
-        if waits and self.count and self["final_seconds"] > plan.block_seconds:
+        waits = not plan.votes.final_blocks and plan.chain.block_seconds > 0
+        if waits and self.count and self["final_seconds"] > plan.chain.block_seconds:
             return chain.FINALITY
         return self.block_limit
 
@@ -208,7 +209,7 @@ class SchemeModel:
     def count(self) -> float:
         """Number of transactions in a full block."""
         count = self.allowed[self.block_limit]
-        encoded = not self.plan.envelope_bytes and self.bundle is None
+        encoded = not self.plan.transaction.envelope_bytes and self.bundle is None
         if count and self.block_limit == "bytes" and encoded:
             # Signatures of varying length: the mean of what fits, exactly.
             return float(self.scenario.transactions_per_block())
@@ -219,12 +220,12 @@ class SchemeModel:
         """Signing device, a row of the rebuilt Table 3; "" for the machine of the costs."""
         # The paper's accelerator signs Falcon only; other schemes sign on the machine of the costs.
         is_falcon = self.plan.algorithm(self.algorithm).family == "Falcon"
-        return SIGNERS[self.plan.signer] if is_falcon else ""
+        return SIGNERS[self.plan.signing.signer] if is_falcon else ""
 
     @cached_property
     def checked(self) -> Costs:
         """Costs with the signer's time, and with a bundle's instead of each signature's."""
-        seconds = self.row.sign_seconds / self.plan.signing_factor
+        seconds = self.row.sign_seconds / self.plan.signing.signing_factor
         if self.signer:
             seconds = _rebuilt_seconds().get((self.signer, self.row.algorithm), seconds)
         if self.bundle is None:
@@ -243,61 +244,70 @@ class SchemeModel:
         scenario = Scenario(
             algorithm=self.checked.algorithm,
             costs=CostTable((self.checked,), self.checked.source),
-            nodes=plan.nodes,
-            delegates=plan.delegates or None,
+            nodes=plan.network.nodes,
+            delegates=plan.network.delegates or None,
             network=chain.waiting_network(plan),
-            exchange="broadcast" if plan.vote_phases else None,
-            vote_phases=plan.vote_phases,
-            certificates=plan.certificates,
-            pipelined=plan.pipelined,
-            block_bytes=plan.block_bytes,
+            exchange="broadcast" if plan.network.vote_phases else None,
+            vote_phases=plan.network.vote_phases,
+            certificates=plan.network.certificates,
+            pipelined=plan.network.pipelined,
+            block_bytes=plan.chain.block_bytes,
             layout=chain.layout_of(plan, self.algorithm),
-            signed_blocks=plan.law != "paper-serial",
-            signed_votes=plan.vote_aggregation == "plain",
-            verification_threads=plan.verification_threads,
+            signed_blocks=plan.network.law != "paper-serial",
+            signed_votes=plan.votes.vote_aggregation == "plain",
+            verification_threads=plan.network.verification_threads,
             seed=self.seed,
         )
         return chain.with_votes(scenario, plan, self.votes)
 
     @property
+    def signatures(self) -> float:
+        """Number of signatures of the transactions of a full block."""
+        return self.count * self.plan.transaction.signatures
+
+    @property
     def proof_bytes(self) -> float:
         """Bytes of the bundle of a full block; 0 without a bundle."""
-        return self.bundle.bytes(self.count * self.plan.signatures) if self.bundle else 0.0
+        return self.bundle.bytes(self.signatures) if self.bundle else 0.0
 
     @property
     def proof_seconds(self) -> float:
         """Time to verify the bundle of a full block, once; 0 without a bundle."""
-        return self.bundle.seconds(self.count * self.plan.signatures) if self.bundle else 0.0
+        return self.bundle.seconds(self.signatures) if self.bundle else 0.0
 
     def final(self, signatures: float) -> float:
         """Return the time from proposal to finality of a block with this many signatures."""
-        seconds = chain.final_seconds(self.scenario, signatures) + chain.extra_seconds(self.plan)
+        seconds = chain.final_seconds(self.scenario, signatures)
+        if hops := self.plan.network.extra_hops:
+            # Hops of a round that precede the block; they wait for no poll.
+            seconds += hops * self.plan.network.model.latency_seconds
         seconds += self.bundle.seconds(signatures) if self.bundle else 0.0
         votes = chain.vote_verify_seconds(self.plan, self.row, self.costs)
         # Plain votes are part of the consensus run; aggregates delay the block by themselves.
-        if self.plan.vote_aggregation == "plain" or math.isnan(votes):
+        if self.plan.votes.vote_aggregation == "plain" or math.isnan(votes):
             return seconds
-        return seconds + votes / self.plan.verification_threads
+        return seconds + votes / self.plan.network.verification_threads
 
     @cached_property
     def registrations(self) -> float:
         """Number of accounts that one block of moves moves to the scheme; NaN if none can."""
         # A move needs a baseline to move from, and a key that fits in the data of a transaction.
         plan, row, baseline = self.plan, self.row, self.baseline_row
-        if baseline is None or not plan.accounts or row.public_key_bytes > encoding.MAX_DATA_BYTES:
+        is_longer = row.public_key_bytes > encoding.MAX_DATA_BYTES
+        if baseline is None or not plan.chain.accounts or is_longer:
             return math.nan
         lengths = dict(distribution(baseline.algorithm, baseline.signature_bytes))
         # Without registration every signature of a transaction spends from an account and moves it.
-        moving, accounts, state_gas = plan, plan.signatures, 0.0
-        if plan.moves_register:
-            moving, accounts = replace(plan, data_bytes=row.public_key_bytes), 1.0
-            state_gas = plan.state_gas * row.public_key_bytes
-        if not plan.separate_state_gas:
-            moving = replace(moving, execution_gas=plan.execution_gas + state_gas)
+        moving, accounts, state_gas = plan, plan.transaction.signatures, 0.0
+        if plan.chain.moves_register:
+            moving, accounts = plan.with_(data_bytes=row.public_key_bytes), 1.0
+            state_gas = plan.limits.state_gas * row.public_key_bytes
+        if not plan.limits.separate_state_gas:
+            moving = moving.with_(execution_gas=plan.limits.execution_gas + state_gas)
         _, votes = chain.votes_in_block(plan, baseline.signature_bytes)
         allowed = chain.per_block(plan, chain.use(moving, baseline, lengths, baseline), votes)
-        if plan.separate_state_gas and state_gas:
-            allowed["state gas"] = math.floor(plan.block_gas / state_gas)
+        if plan.limits.separate_state_gas and state_gas:
+            allowed["state gas"] = math.floor(plan.limits.block_gas / state_gas)
         return accounts * allowed[chain.binding(allowed)] or math.nan
 
     @cached_property
@@ -310,8 +320,8 @@ def blocks(plan: Plan, values: Mapping[str, float] | SchemeModel) -> queueing.Bl
     """Return blocks with these figures for the queueing model."""
     return queueing.Blocks(
         transactions=values["transactions_per_block"],
-        seconds=plan.block_seconds,
-        waits=not plan.final_blocks,
+        seconds=plan.chain.block_seconds,
+        waits=not plan.votes.final_blocks,
         empty_seconds=values["single_transaction_final_seconds"],
         full_seconds=values["final_seconds"],
     )
@@ -328,15 +338,16 @@ class MixedModel(SchemeModel):
     def __init__(self, plan: Plan, costs: CostTable, parts: Mapping[str, SchemeModel]) -> None:
         # No call of the base class: a mix has no costs of its own.
         self.plan, self.costs, self.algorithm = plan, costs, MIX
-        self.baseline = parts.get(plan.baseline)
+        self.baseline = parts.get(plan.chain.baseline)
         self._figures = {}
-        used = {name: share for name, share in plan.migration.items() if share > 0}
+        used = {name: share for name, share in plan.chain.migration.items() if share > 0}
         # A share of a scheme that fits in no block would make the means infinite.
         for name in used:
             if not parts[name].count:
+                most = plan.chain.block_bytes
                 raise UsageError(
-                    f"migration must name schemes whose transactions fit in a block of "
-                    f"{plan.block_bytes} bytes; got {name}. Give larger blocks or another scheme."
+                    f"migration must name schemes whose transactions fit in a block of {most} "
+                    f"bytes; got {name}. Give larger blocks or another scheme."
                 )
         self._parts = [(share, parts[name]) for name, share in used.items()]
 
@@ -388,8 +399,9 @@ def models(plan: Plan, costs: CostTable, *, seed: int = 0) -> dict[str, SchemeMo
     by_algorithm: dict[str, SchemeModel] = {}
     # The baseline is first in `names`, because the others refer to its model.
     for name in plan.names:
-        by_algorithm[name] = SchemeModel(plan, costs, name, seed, by_algorithm.get(plan.baseline))
-    if plan.migration:
+        baseline = by_algorithm.get(plan.chain.baseline)
+        by_algorithm[name] = SchemeModel(plan, costs, name, seed, baseline)
+    if plan.chain.migration:
         by_algorithm[MIX] = MixedModel(plan, costs, by_algorithm)
     return by_algorithm
 

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from pqchain import installation
 from pqchain.errors import UnknownName
-
-READY = tuple(sorted(path.stem for path in installation.data("chains").glob("*.toml")))
-"""Names of the plans."""
 
 OTHER_NAMES = {"bsc": "bnb", "cosmos": "cometbft"}
 """Other names of chains that have a plan."""
 
 
+@cache
+def ready_names() -> tuple[str, ...]:
+    """Return the names of the plans."""
+    return tuple(sorted(path.stem for path in installation.data("chains").glob("*.toml")))
+
+
+def ready_name(name: str, noun: str = "ready study") -> str:
+    """Return the name of the plan that `name` stands for. Raises UnknownName."""
+    folded = str(name).casefold()
+    folded = OTHER_NAMES.get(folded, folded)
+    if folded not in ready_names():
+        listed = ", ".join(ready_names())
+        raise UnknownName(noun, name, ready_names(), f"{listed}: those of `pqchain study --list`.")
+    return folded
+
+
 def ready(name: str) -> str:
     """Return the TOML text of a study that pqchain includes. Raises UnknownName."""
-    folded = name.casefold() if isinstance(name, str) else name
-    folded = OTHER_NAMES.get(folded, folded)
-    if folded not in READY:
-        raise UnknownName("ready study", name, READY, f"the ready studies {', '.join(READY)}.")
-    return (installation.data("chains") / f"{folded}.toml").read_text(encoding="utf-8")
+    path = installation.data("chains") / f"{ready_name(name)}.toml"
+    return path.read_text(encoding="utf-8")
 
 
 def titles() -> dict[str, str]:
     """Return the title of each study that pqchain includes, by name."""
-    return {name: str(installation.parse_toml(ready(name))["title"]) for name in READY}
+    return {name: str(installation.parse_toml(ready(name))["title"]) for name in ready_names()}

@@ -1,7 +1,8 @@
 """Rates, proof sizes and verification times of provers that aggregate signatures.
 
 Those in data/provers are published and not measured here, which the source of every figure that
-depends on them says. `pqchain bench --proofs` measured those of data/measurements.
+depends on them says. `pqchain bench --proofs` measured those of data/measurements. A file is read
+when its prover is asked for.
 """
 
 from __future__ import annotations
@@ -9,15 +10,21 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from pqchain import installation
+from pqchain.checks import Ge, declared
 from pqchain.errors import DataError, UsageError
+
+BLS, BLS_SCHEME = "bls", "BLS12-381"
+"""The aggregation that is measured here, and its scheme in the registry."""
+
+CORES = 16
+"""Number of prover cores, unless the prover's source has another."""
 
 CITED = "cited, not measured here"
 """Remark of every figure that depends on a published prover."""
@@ -25,8 +32,13 @@ CITED = "cited, not measured here"
 MEASURED = "measured by `pqchain bench --proofs`"
 """Remark of every figure that depends on a measured prover."""
 
+_MEASURED_NAME = "py-lean-pq"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+Amount = Annotated[float, Ge(0)]
+Pairs = tuple[tuple[Amount, Amount], ...]
+
+
+@declared
 class Prover:
     """Performance of one prover on one machine."""
 
@@ -34,18 +46,18 @@ class Prover:
     title: str
     algorithm: str
     """The scheme that it aggregates, by its name in the registry if one has the same sizes."""
-    rates: tuple[tuple[float, float], ...]
+    rates: Pairs
     """(cores, signatures per second) by cores, 0 for an unknown number; empty without a published
     rate."""
-    proofs: tuple[tuple[float, float], ...]
+    proofs: Pairs
     """(signatures, bytes of the proof) by signatures."""
-    merge_seconds: float | None
+    merge_seconds: Amount | None = None
     """Time to merge two proofs; None if not published."""
-    verifications: tuple[tuple[float, float], ...]
+    verifications: Pairs = ()
     """(signatures, seconds) to verify a proof, by signatures; empty if not published."""
-    signature_bytes: float | None
+    signature_bytes: Amount | None = None
     """Length of a signature of the instance that it was measured with; None if not published."""
-    memory_bytes: float | None
+    memory_bytes: Amount | None = None
     machine: str
     commit: str
     date: str
@@ -86,40 +98,53 @@ class Prover:
         return scale * float(np.interp(nearest, known, seconds))
 
 
+@cache
+def _files() -> dict[str, Path]:
+    measured = sorted((installation.data("provers").parent / "measurements").glob("*/proofs.csv"))
+    published = sorted(installation.data("provers").glob("*.toml"))
+    return {path.stem: path for path in published} | {
+        name: measured[-1] for name in [_MEASURED_NAME] if measured
+    }
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the provers, without reading their files."""
+    return tuple(_files())
+
+
+def aggregations() -> tuple[str, ...]:
+    """Return the ways to aggregate signatures: "plain", "bls" and the names of the provers."""
+    return ("plain", BLS, *names())
+
+
+@cache
+def prover(name: str) -> Prover:
+    """Return a prover. Raises DataError for a damaged file."""
+    path = _files()[name]
+    return read_measured(path) if path.suffix == ".csv" else read(path)
+
+
+def prover_of(aggregation: str) -> Prover | None:
+    """Return the prover of a way to aggregate; None if it has none."""
+    return prover(aggregation) if aggregation in names() else None
+
+
 def read(path: Path) -> Prover:
     """Read a prover from a TOML file. Raises DataError."""
-    # Measurements that the source does not publish are None.
-    facts: dict[str, Any] = dict.fromkeys(_MEASURED) | {"verifications": []}
-    facts |= {"name": path.stem, **installation.read_toml(path)}
-    if set(facts) != _FIELDS:
-        wrong = ", ".join(sorted(set(facts) ^ _FIELDS))
-        raise DataError(f"{path} must have the fields of data/provers; missing or unknown: {wrong}")
+    facts = {"name": path.stem, **installation.read_toml(path)}
     try:
-        for key in _PAIRS:
-            facts[key] = tuple(sorted(_pair(*pair) for pair in facts[key]))
-        for key in _MEASURED:
-            facts[key] = facts[key] if facts[key] is None else _pair(facts[key], 0)[0]
-    except (TypeError, ValueError, OverflowError) as error:
-        message = f"{path}: {key} must have its form in data/provers; got {facts[key]!r} ({error})"
-        raise DataError(message) from error
-    for key in _FIELDS - {*_PAIRS, *_MEASURED}:
-        if not isinstance(facts[key], str):
-            raise DataError(f"{path}: {key} must be a string; got {facts[key]!r}")
-    if not facts["proofs"]:
-        raise DataError(f"{path}: proofs must have at least one [signatures, bytes]; got none")
-    return Prover(**facts)
+        for key in ("rates", "proofs", "verifications"):
+            if key in facts:
+                facts[key] = tuple(sorted(tuple(map(float, pair)) for pair in facts[key]))
+        return _complete(Prover(**facts))
+    except (UsageError, TypeError, ValueError) as error:
+        raise DataError(f"{path} must have the fields of data/provers: {error}") from error
 
 
-_FIELDS = {declared.name for declared in fields(Prover)} - {"evidence"}
-_PAIRS = ("rates", "proofs", "verifications")
-_MEASURED = ("merge_seconds", "signature_bytes", "memory_bytes")
-
-
-def _pair(first: float, second: float) -> tuple[float, float]:
-    pair = float(first), float(second)
-    if not all(math.isfinite(value) and value >= 0 for value in pair):
-        raise ValueError("expected finite numbers of at least 0")
-    return pair
+def _complete(made: Prover) -> Prover:
+    if not made.proofs:
+        raise UsageError("proofs must have at least one [signatures, bytes]; got none")
+    return made
 
 
 def read_measured(path: Path) -> Prover:
@@ -138,33 +163,25 @@ def read_measured(path: Path) -> Prover:
         pairs = [row for row in ordered if row["children"] == "2"]
         largest = proven[-1]
         count, seconds = int(largest["signatures"]), float(largest["prove_seconds"])
-        return Prover(
-            name="py-lean-pq",
-            title=f"py-lean-pq {largest['version']}: leanXMSS signatures into one proof",
-            algorithm=largest["algorithm"],
-            rates=((float(largest["cores"]), count / seconds),),
-            proofs=tuple((float(row["signatures"]), float(row["proof_bytes"])) for row in proven),
-            merge_seconds=float(pairs[-1]["prove_seconds"]) if pairs else None,
-            verifications=((float(count), float(largest["verify_seconds"])),),
-            signature_bytes=float(largest["signature_bytes"]),
-            memory_bytes=max(float(row["peak_bytes"]) for row in ordered),
-            machine=f"{provenance['cpu_model']}, {largest['cores']} processors",
-            commit=f"py-lean-pq {largest['version']}",
-            date=provenance["date"][:10],
-            source="pqchain bench --proofs",
-            note=f"load average {provenance['load_average']:.1f}",
-            evidence=MEASURED,
-        )
-    except (IndexError, KeyError, ValueError) as error:
+        values: dict[str, Any] = {
+            "name": _MEASURED_NAME,
+            "title": f"py-lean-pq {largest['version']}: leanXMSS signatures into one proof",
+            "algorithm": largest["algorithm"],
+            "rates": ((float(largest["cores"]), count / seconds),),
+            "proofs": tuple(
+                (float(row["signatures"]), float(row["proof_bytes"])) for row in proven
+            ),
+            "merge_seconds": float(pairs[-1]["prove_seconds"]) if pairs else None,
+            "verifications": ((float(count), float(largest["verify_seconds"])),),
+            "signature_bytes": float(largest["signature_bytes"]),
+            "memory_bytes": max(float(row["peak_bytes"]) for row in ordered),
+            "machine": f"{provenance['cpu_model']}, {largest['cores']} processors",
+            "commit": f"py-lean-pq {largest['version']}",
+            "date": provenance["date"][:10],
+            "source": "pqchain bench --proofs",
+            "note": f"load average {provenance['load_average']:.1f}",
+            "evidence": MEASURED,
+        }
+        return Prover(**values)
+    except (IndexError, KeyError, ValueError, UsageError) as error:
         raise DataError(f"{path} must have a proof of signatures: {error!r}") from error
-
-
-def _provers() -> dict[str, Prover]:
-    published = sorted(installation.data("provers").glob("*.toml"))
-    measured = sorted((installation.data("papers").parent / "measurements").glob("*/proofs.csv"))
-    return {path.stem: read(path) for path in published} | {
-        prover.name: prover for prover in map(read_measured, measured)
-    }
-
-
-PROVERS: Mapping[str, Prover] = _provers()

@@ -6,10 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from tqdm import tqdm
 
 from pqchain import algorithms, crypto, machine
 from pqchain import costs as costing
@@ -20,12 +22,11 @@ from pqchain.costs import AggregateCosts, Costs, CostTable
 from pqchain.errors import Unsupported, UsageError
 from pqchain.figures import Figure
 from pqchain.measurements import PREFERRED_IMPLEMENTATION
-from pqchain.study import draws as drawing
 from pqchain.study import validation
-from pqchain.study.checking import BLS
-from pqchain.study.figures import QUANTITIES, framed
-from pqchain.study.inputs import Plan
+from pqchain.study.figures import QUANTITIES, framed, models
 from pqchain.study.migration import DAY_SECONDS, Migration
+from pqchain.study.plan import Plan
+from pqchain.study.provers import BLS
 from pqchain.works import papers
 
 DRAWS = 16
@@ -115,14 +116,12 @@ class CostSamples:
     def unsteady(self) -> list[str]:
         """Return a list with a warning about times that vary between passes; [] if none do."""
         wide = []
-        for row in self.passes[0].rows:
-            for name in ("sign_seconds", "verify_seconds"):
-                times = [getattr(table[row.algorithm], name) for table in self.passes]
-                middle = float(np.median(times))
-                spread = (max(times) - min(times)) / middle if middle else 0.0
-                if spread > UNSTEADY:
-                    operation = name.partition("_")[0]
-                    wide.append((spread, f"{operation} of {row.algorithm} {spread:.0%}"))
+        for row, operation in product(self.passes[0].rows, ("sign", "verify")):
+            rows = [table[row.algorithm] for table in self.passes]
+            times = [getattr(cost, f"{operation}_seconds") for cost in rows]
+            spread = (max(times) - min(times)) / (float(np.median(times)) or math.inf)
+            if spread > UNSTEADY:
+                wide.append((spread, f"{operation} of {row.algorithm} {spread:.0%}"))
         listed = ", ".join(text for _, text in sorted(wide, reverse=True))
         return [f"times vary between passes: {listed}"] if listed else []
 
@@ -169,7 +168,7 @@ def measured(
         joined.attrs = frames[0].attrs
         measurements.append(joined)
         table = _of(plan, costing.from_frame(joined))
-        if BLS in (plan.vote_aggregation, plan.transaction_aggregation):
+        if BLS in (plan.votes.vote_aggregation, plan.transaction.transaction_aggregation):
             table, deviation = _with_aggregates(table)
             spreads.setdefault((_AGGREGATES, "verify_seconds"), []).append(deviation)
         tables.append(table)
@@ -261,33 +260,34 @@ class Findings:
         Raises UsageError for a study without accounts or baseline, or a scheme whose keys do not
         fit in a transaction of the baseline.
         """
-        plan, values = self.plan, self.values
-        if not plan.accounts or not plan.baseline:
+        chain, values = self.plan.chain, self.values
+        if not chain.accounts or not chain.baseline:
             raise UsageError(
                 "accounts must be above 0 and baseline must be a scheme for a migration; got "
-                f"{plan.accounts} and {plan.baseline!r}"
+                f"{chain.accounts} and {chain.baseline!r}"
             )
-        old, new = values[plan.baseline], values[algorithm]
+        old, new = values[chain.baseline], values[algorithm]
         if not new["migration_seconds"] > 0:
             raise UsageError(
-                f"algorithm must have a key that fits in a transaction of {plan.baseline}; got "
+                f"algorithm must have a key that fits in a transaction of {chain.baseline}; got "
                 f"{algorithm}"
             )
         cycle = old["transactions_per_block"] / old["capacity_per_second"]
+        moved = old["transaction_bytes"] / self.plan.transaction.signatures
+        if chain.moves_register:
+            moved = old["transaction_bytes"] + new["public_key_bytes"]
         return Migration(
-            accounts=float(plan.accounts),
-            moves_per_block=plan.accounts * cycle / new["migration_seconds"],
+            accounts=float(chain.accounts),
+            moves_per_block=chain.accounts * cycle / new["migration_seconds"],
             blocks_per_day=DAY_SECONDS / cycle,
-            share=plan.moving_share,
-            adoption_days=plan.adoption_days,
-            phase_a_days=plan.phase_a_days or math.inf,
-            phase_b_days=plan.phase_b_days or math.inf,
+            share=chain.moving_share,
+            adoption_days=chain.adoption_days,
+            phase_a_days=chain.phase_a_days or math.inf,
+            phase_b_days=chain.phase_b_days or math.inf,
             old_bytes=old["transaction_bytes"],
             new_bytes=new["transaction_bytes"],
-            move_bytes=(old["transaction_bytes"] + new["public_key_bytes"])
-            if plan.moves_register
-            else old["transaction_bytes"] / plan.signatures,
-            transactions_per_second=min(plan.transactions_per_second, old["capacity_per_second"]),
+            move_bytes=moved,
+            transactions_per_second=min(chain.transactions_per_second, old["capacity_per_second"]),
             old_per_day=old["capacity_per_second"] * DAY_SECONDS,
             new_per_day=new["capacity_per_second"] * DAY_SECONDS,
         )
@@ -305,19 +305,15 @@ def run(
     draws: int = DRAWS,
     preset: PresetName | None = None,
     progress: bool = False,
-    scheduler: str | None = None,
 ) -> Findings:
     """Compute all figures over several draws; measure first if the plan needs it.
 
-    The value of a figure is the median of its draws; its interval contains 90 % of them. The
-    workers of a Dask `scheduler`, given by its address, compute the draws; measurements are of this
-    machine. Raises UsageError, and MissingCosts for schemes without costs.
+    The value of a figure is the median of its draws; its interval contains 90 % of them. Raises
+    UsageError, and MissingCosts for schemes without costs.
     """
     integer("draws", draws, least=1, most=10_000)
     times, warnings = times_of(plan, measurements, preset=preset, progress=progress)
-    return sample(
-        plan, times, draws=draws, warnings=warnings, progress=progress, scheduler=scheduler
-    )
+    return sample(plan, times, draws=draws, warnings=warnings, progress=progress)
 
 
 def times_of(
@@ -335,7 +331,7 @@ def times_of(
     if plan.bundled and plan.bundled not in plan.names:
         raise UsageError(
             f"algorithms must include {plan.bundled}, because transaction_aggregation="
-            f"{plan.transaction_aggregation!r} aggregates its signatures; got "
+            f"{plan.transaction.transaction_aggregation!r} aggregates its signatures; got "
             f"{', '.join(plan.names)}. Add it, or set transaction_aggregation='plain'."
         )
     times = known(plan, measurements)
@@ -358,29 +354,27 @@ def sample(
     draws: int = DRAWS,
     warnings: tuple[str, ...] = (),
     progress: bool = False,
-    scheduler: str | None = None,
 ) -> Findings:
     """Compute all figures over several draws from times that are known."""
     # The number of a draw seeds its network and picks its pass, so that equal runs are equal.
-    tables = map(times.drawn, range(draws))
-    drawn = drawing.draws(plan, tables, scheduler=scheduler, progress=progress)
-    figures = {
-        algorithm: {
-            name: _over([draw[algorithm].figures[name] for draw in drawn]) for name in QUANTITIES
-        }
-        for algorithm in drawn[0]
-    }
-    for by_name in figures.values():
+    numbers = tqdm(range(draws), disable=not progress, unit="draw")
+    drawn = [
+        {name: (model.figures(), model.limit) for name, model in by_name.items()}
+        for by_name in (models(plan, times.drawn(number), seed=number) for number in numbers)
+    ]
+    figures, limits = {}, {}
+    for algorithm in drawn[0]:
+        by_draw = [draw[algorithm][0] for draw in drawn]
+        row = {name: _over([figures[name] for figures in by_draw]) for name in QUANTITIES}
         # At the median capacity and above it, the few draws whose queue has an end are no answer.
-        if by_name["capacity_per_second"].value <= plan.transactions_per_second:
-            by_name["latency_seconds"] = by_name["latency_seconds"].within(*[math.nan] * 3)
-    # The most frequent limit, and of equally frequent ones the first drawn.
-    limits = {
-        algorithm: Counter(draw[algorithm].limit for draw in drawn).most_common(1)[0][0]
-        for algorithm in drawn[0]
-    }
-    calibration = validation.calibrate(plan, times.middle)
-    return Findings(plan, times.middle, figures, limits, calibration, draws, warnings)
+        if row["capacity_per_second"].value <= plan.chain.transactions_per_second:
+            row["latency_seconds"] = row["latency_seconds"].within(*[math.nan] * 3)
+        figures[algorithm] = row
+        # The most frequent limit, and of equally frequent ones the first drawn.
+        limits[algorithm] = Counter(draw[algorithm][1] for draw in drawn).most_common(1)[0][0]
+    costs = times.middle
+    calibration = validation.calibrate(plan, costs)
+    return Findings(plan, costs, figures, limits, calibration, draws, warnings)
 
 
 def _over(draws: Sequence[Figure]) -> Figure:

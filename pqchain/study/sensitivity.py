@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -15,7 +15,7 @@ from pqchain.costs import CostTable
 from pqchain.errors import UnknownName, UsageError
 from pqchain.results import Contract
 from pqchain.study.figures import OUTPUTS, QUANTITIES, SchemeModel, models
-from pqchain.study.inputs import INPUTS, Plan
+from pqchain.study.plan import INPUTS, Plan
 
 TORNADO = Contract.of(
     "study-tornado",
@@ -47,15 +47,8 @@ VARIED = (
     *("transactions_per_second", "block_bytes", "block_seconds", "data_bytes", "nodes"),
     *("delegates", "verification_threads", "rate_bits_per_second", "link_latency_seconds"),
     *("retained_days", "repair_bits_per_second", "data_chunks"),
-    *(
-        "block_weight",
-        "block_sigops",
-        "block_gas",
-        "intrinsic_gas",
-        "execution_gas",
-        "calldata_gas",
-        "floor_gas",
-    ),
+    *("block_weight", "block_sigops", "block_gas", "intrinsic_gas", "execution_gas"),
+    *("calldata_gas", "floor_gas"),
     *("envelope_bytes", "packet_bytes"),
     *("verify_seconds", "sign_seconds", "public_key_bytes"),
 )
@@ -63,23 +56,6 @@ VARIED = (
 
 COSTS = frozenset({"verify_seconds", "sign_seconds", "public_key_bytes"})
 """The costs among them, varied for every scheme."""
-
-
-def varied(plan: Plan, costs: CostTable, name: str, factor: float) -> tuple[Plan, CostTable]:
-    """Return plan and costs with one input of VARIED times `factor`. Raises UsageError."""
-    if name in COSTS:
-        rows = tuple(_scaled(row, name, factor) for row in costs.rows)
-        return plan, replace(costs, rows=rows)
-    return _scaled(plan, name, factor), costs
-
-
-def _scaled(subject: Any, name: str, factor: float) -> Any:
-    value = getattr(subject, name) * factor
-    is_plan = isinstance(subject, Plan)
-    # An input of 1 stays 1 when halved, as there is no half node.
-    is_whole = INPUTS[name].types == (int,) if is_plan else name.endswith("_bytes")
-    change = {name: max(1, round(value)) if is_whole else value}
-    return subject.with_(**change) if is_plan else replace(subject, **change)
 
 
 def check_output(output: str) -> None:
@@ -103,51 +79,27 @@ def tornado(
     plan. Raises UnknownName.
     """
     check_output(output)
-    chosen = plan.algorithms[0] if algorithm is None else algorithm
+    chosen = plan.chain.algorithms[0] if algorithm is None else algorithm
     if chosen not in plan.names:
         raise UnknownName("scheme of this study", chosen, plan.names, "its plan.")
-    return ranked(one_at_a_time(plan, costs, chosen), output)
-
-
-def ranked(variations: Variations, output: str) -> pd.DataFrame:
-    """Return the effect of each input on the figure `output` as a frame; see `tornado`."""
-    base = variations.base[output]
-    frame = TORNADO.frame(
-        [variations.base.algorithm, output, str(QUANTITIES[output].unit), name]
-        + [float(variations.inputs[name]), base]
-        + [model[output] if model else math.nan for model in ends]
-        for name, ends in variations.ends.items()
-    )
+    # Only this scheme and the baseline: others cost time and change nothing.
+    alone = plan.with_(algorithms=(chosen,), migration={})
+    base = models(alone, costs)[chosen][output]
+    rows = []
+    for name in VARIED:
+        value = getattr(costs[chosen], name) if name in COSTS else plan.value(name)
+        # Multiples of 0 are 0.
+        if name not in COSTS and not value:
+            continue
+        # Halving and doubling is symmetric on the logarithmic scale on which inputs differ.
+        varied = (_models(alone, costs, (name, by)).get(chosen) for by in (1 / FACTOR, FACTOR))
+        ends = [model[output] if model else math.nan for model in varied]
+        rows.append([chosen, output, str(QUANTITIES[output].unit), name, float(value), base, *ends])
+    frame = TORNADO.frame(rows)
     # Without a figure to start from, any value is a change beyond all others.
     change = frame[["low", "high"]].sub(-math.inf if math.isnan(base) else base).abs().max(axis=1)
     order = change[change > 0].sort_values(ascending=False, kind="stable").index
     return results.check(frame.loc[order], TORNADO)
-
-
-@dataclass(frozen=True, slots=True)
-class Variations:
-    """Models of a scheme: with the plan unchanged, and with each input halved and doubled."""
-
-    base: SchemeModel
-    inputs: dict[str, float]
-    """Unchanged inputs."""
-    ends: dict[str, list[SchemeModel | None]]
-    """By input; None where the plan would be impossible."""
-
-
-def one_at_a_time(plan: Plan, costs: CostTable, algorithm: str) -> Variations:
-    """Return the models of a scheme with each input of VARIED halved and doubled."""
-    # Only this scheme and the baseline: others cost time and change nothing.
-    alone = plan.with_(algorithms=(algorithm,), migration={})
-    ends, inputs = {}, {}
-    for name in VARIED:
-        inputs[name] = getattr(costs[algorithm] if name in COSTS else plan, name)
-        # Multiples of 0 are 0.
-        if name in COSTS or inputs[name]:
-            # Halving and doubling is symmetric on the logarithmic scale on which inputs differ.
-            varied = (_models(alone, costs, (name, by)) for by in (1 / FACTOR, FACTOR))
-            ends[name] = [models_of.get(algorithm) for models_of in varied]
-    return Variations(models(alone, costs)[algorithm], inputs, ends)
 
 
 def plane(
@@ -174,11 +126,11 @@ def plane(
     if not contenders:
         raise UsageError("algorithms must include a post-quantum scheme; add one")
     # Gas is priced by the baseline's time; without gas the baseline is not needed here.
-    baseline = plan.baseline if plan.verification_gas else ""
+    baseline = plan.chain.baseline if plan.limits.verification_gas else ""
     alone = plan.with_(algorithms=contenders, migration={}, baseline=baseline)
-    if plan.final_blocks and plan.certificates == "none":
+    if plan.votes.final_blocks and plan.network.certificates == "none":
         # Blocks do not wait for finality there, so that its time only decides between equals.
-        alone = alone.with_(delegates=min(plan.delegates or plan.nodes, FEW_DELEGATES))
+        alone = alone.with_(delegates=min(plan.network.voters, FEW_DELEGATES))
     return PLANE.frame(
         [across, upwards, right, up, *_winner(alone, costs, (across, right), (upwards, up))]
         for right, up in product(across_factors, upwards_factors)
@@ -186,12 +138,26 @@ def plane(
 
 
 def _models(plan: Plan, costs: CostTable, *changes: tuple[str, float]) -> dict[str, SchemeModel]:
+    """Return the models with inputs of VARIED times a factor; {} for an impossible plan."""
     try:
         for name, factor in changes:
-            plan, costs = varied(plan, costs, name, factor)
+            if name in COSTS:
+                rows = (_scaled(name, getattr(row, name), factor, row) for row in costs.rows)
+                costs = replace(costs, rows=tuple(rows))
+            else:
+                plan = _scaled(name, plan.value(name), factor, plan)
         return models(plan, costs)
     except UsageError:
         return {}
+
+
+def _scaled(name: str, value: float, factor: float, subject: Any) -> Any:
+    """Return a plan or costs with a value times a factor."""
+    is_plan = isinstance(subject, Plan)
+    is_whole = INPUTS[name].field.type is int if is_plan else name.endswith("_bytes")
+    # An input of 1 stays 1 when halved, as there is no half node.
+    change = {name: max(1, round(value * factor)) if is_whole else value * factor}
+    return subject.with_(**change) if is_plan else replace(subject, **change)
 
 
 def _winner(plan: Plan, costs: CostTable, *changes: tuple[str, float]) -> tuple[str, float, float]:
@@ -200,7 +166,7 @@ def _winner(plan: Plan, costs: CostTable, *changes: tuple[str, float]) -> tuple[
     order = sorted(
         (-model["capacity_per_second"], model["final_seconds"], name)
         for name, model in _models(plan, costs, *changes).items()
-        if model["transactions_per_block"] and name in plan.algorithms
+        if model["transactions_per_block"] and name in plan.chain.algorithms
     )
     if not order:
         return "", math.nan, math.nan

@@ -15,7 +15,7 @@ from pqchain.costs import CostTable, MissingCosts
 from pqchain.errors import UsageError
 from pqchain.results import Contract
 from pqchain.study.figures import QUANTITIES, models
-from pqchain.study.inputs import Plan
+from pqchain.study.plan import Plan
 
 CALIBRATION = Contract.of(
     "study-calibration",
@@ -53,7 +53,7 @@ def calibrate(plan: Plan, costs: CostTable) -> pd.DataFrame:
     """
     rows: list[tuple[Any, ...]] = []
     for observed in plan.observed:
-        algorithm = observed.algorithm or plan.baseline
+        algorithm = observed.algorithm or plan.chain.baseline
         # No chain of today aggregates its transactions, so its observations are of plain ones.
         settings = {"transaction_aggregation": "plain", **observed.settings}
         value, dependence = math.nan, observed.dependence
@@ -77,7 +77,9 @@ def calibrate(plan: Plan, costs: CostTable) -> pd.DataFrame:
     for name in EXPECTED:
         if name not in present:
             missing = [math.nan] * 3
-            rows.append((name, plan.baseline, "", *missing, "", "", "no cited observation", ""))
+            rows.append(
+                (name, plan.chain.baseline, "", *missing, "", "", "no cited observation", "")
+            )
     return CALIBRATION.frame(rows)
 
 

@@ -1,17 +1,19 @@
-"""Conversion of plans to TOML, to command-line options, and to Python code."""
+"""Conversion of plans to TOML, and of their inputs to rows of tables."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, asdict
 from datetime import date
 from typing import Any
 
+from pqchain import schemes
 from pqchain.costs import GIVEN, Costs
 from pqchain.errors import UsageError
-from pqchain.schemes import TABLE
-from pqchain.study.inputs import INPUTS, Plan
+from pqchain.study.inputs import PARAMETERS
+from pqchain.study.plan import INPUTS, Plan
 
 
 def toml(plan: Plan) -> str:
@@ -22,115 +24,68 @@ def toml(plan: Plan) -> str:
     >>> parse(toml(plan), "it") == plan
     True
     """
-    tables: dict[str, list[str]] = {}
+    tables: dict[str, dict[str, Any]] = {}
     for name, row in INPUTS.items():
-        value = getattr(plan, name)
+        value = plan.value(name)
         # Defaults are left out, so that a file shows what its author decided.
         if value is None or value == plan.default(name):
             continue
-        entries = value.items() if isinstance(value, Mapping) else [(name, value)]
-        tables.setdefault(row.table, []).extend(
-            f"{_key(key)} = {_value(entry)}" for key, entry in entries
-        )
-    tables["sources"] = [f"{_key(key)} = {_value(text)}" for key, text in plan.sources.items()]
-    parts = [
-        _table(f"[{name}]" if name else "", entries) for name, entries in tables.items() if entries
-    ]
-    parts += [_table("[[scheme]]", _entries(_scheme(row))) for row in plan.own_schemes]
-    for observed in plan.observed:
-        entry = observed._asdict()
-        entry["set"] = entry.pop("settings")
-        parts.append(_table("[[observed]]", _entries(entry)))
+        if isinstance(value, Mapping):
+            tables[f"{row.table}.{name}"] = dict(value)
+        else:
+            tables.setdefault(row.table, {})[name] = value
+    tables["sources"] = dict(plan.sources)
+    parts = [_table(f"[{name}]" if name else "", rows) for name, rows in tables.items() if rows]
+    parts += [_table("[[scheme]]", _scheme(row)) for row in plan.own_schemes]
+    parts += [_table("[[observed]]", asdict(row)) for row in plan.observed]
     return "\n\n".join(parts) + "\n"
 
 
-def changes(plan: Plan, start: Plan) -> dict[str, Any]:
-    """Return the inputs in which `plan` differs from `start`, as arguments of `Plan.with_`."""
-    # Another law or world resets the network; its other inputs are compared with those defaults.
-    of_law = start.with_(law=plan.law)
-    of_world = of_law if plan.world == of_law.world else of_law.with_(world=plan.world)
-    before = {"law": start, "world": of_law}
-    return {
-        name: getattr(plan, name)
-        for name in INPUTS
-        if name not in plan.unused
-        and getattr(plan, name) != getattr(before.get(name, of_world), name)
-    }
+def input_rows(plan: Plan) -> list[tuple[str, Any, str, str, str]]:
+    """Return name, value, unit, meaning and source of every input with an effect."""
+    rows: list[tuple[str, Any, str, str, str]] = []
+    for name, row in INPUTS.items():
+        value, source = plan.value(name), plan.source(name)
+        idle = name in plan.unused and (value is None or source == "default")
+        if name in ("title", "checked") or (name == "valid_until" and value is None) or idle:
+            continue
+        if isinstance(value, Mapping):
+            value = [f"{algorithm} {share:g}" for algorithm, share in value.items()]
+        if isinstance(value, (tuple, list)):
+            value = ", ".join(value)
+        rows.append((name, "none" if value == "" else value, row.unit, row.about, source))
+    return rows
 
 
-def options(plan: Plan, start: Plan) -> list[str]:
-    """Return the options --set and --scheme that change `start` into `plan`.
-
-    Inputs without such options, such as shares of a migration, are left out.
-
-    >>> from pqchain.study.reading import load
-    >>> start = load("bitcoin")
-    >>> options(start.with_(block_seconds=300.0, algorithms=("ML-DSA-44",)), start)
-    ['--set', 'algorithms=ML-DSA-44', '--set', 'block_seconds=300.0']
-    """
-    before = {row.algorithm for row in start.own_schemes}
-    added = [row for row in plan.own_schemes if row.algorithm not in before]
-    arguments = [text for row in added for text in ("--scheme", _in_one_line(row))]
-    for name, value in changes(plan, start).items():
-        if isinstance(value, tuple):
-            value = ",".join(value)
-        elif isinstance(value, bool):
-            value = str(value).lower()
-        if not isinstance(value, Mapping):
-            arguments += ["--set", f"{name}={value}"]
-    return arguments
+def input_help() -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield table, name, unit, meaning and default of every key that a study file may have."""
+    for name, row in INPUTS.items():
+        is_table = row.default == {}
+        default = "none" if is_table or row.default is None else str(row.default)
+        default = "needed" if row.default is MISSING else default
+        table = f"{row.table}.{name}" if is_table else row.table
+        key = "SCHEME" if is_table else name
+        yield table, key, row.unit, row.about, "the law's" if name in PARAMETERS else default
+    for field in schemes.TABLE:
+        yield "[scheme]", *field, "none"
+    yield "sources", "INPUT", "", "source of each input", "none"
 
 
-def python(plan: Plan, start: Plan, name: str) -> str:
-    """Return the Python expression that creates `plan` from `start`, the study `name`."""
-    loaded = f"pq.study.load({json.dumps(name, ensure_ascii=False)})"
-    arguments = [
-        f"{key}={dict(value) if isinstance(value, Mapping) else value!r}"
-        for key, value in changes(plan, start).items()
+def _table(heading: str, row: Mapping[str, Any]) -> str:
+    lines = [
+        f"{_key(key)} = {_value(value)}" for key, value in row.items() if value not in ("", {})
     ]
-    before = {row.algorithm for row in start.own_schemes}
-    if added := [row for row in plan.own_schemes if row.algorithm not in before]:
-        rows = [f"pq.Costs.given({_arguments(row)})" for row in (*start.own_schemes, *added)]
-        arguments.append(f"own_schemes=({', '.join(rows)},)")
-    if not arguments:
-        return loaded
-    return f"{loaded}.with_(\n" + "".join(f"    {text},\n" for text in arguments) + ")"
-
-
-def _table(heading: str, entries: list[str]) -> str:
-    return "\n".join([heading, *entries] if heading else entries)
-
-
-def _entries(row: Mapping[str, Any]) -> list[str]:
-    return [f"{_key(key)} = {_value(value)}" for key, value in row.items() if value not in ("", {})]
+    return "\n".join([heading, *lines] if heading else lines)
 
 
 def _scheme(row: Costs) -> dict[str, Any]:
     values = {"name": row.algorithm} | {
-        name: getattr(row, name) for name, *_ in TABLE if name not in ("name", "source")
+        name: getattr(row, name) for name, *_ in schemes.TABLE if name not in ("name", "source")
     }
     if not row.anchor_seconds:
         del values["anchor_seconds"]
     known = {key: value for key, value in values.items() if value == value}  # no NaN
     return known | {"source": row.source.removeprefix(GIVEN).strip()}
-
-
-def _in_one_line(row: Costs) -> str:
-    """Return a user-defined scheme as an argument of --scheme, separated by commas."""
-    fields = _scheme(row)
-    parts = [str(fields.pop("name"))]
-    for key, value in fields.items():
-        short = key.removesuffix("_seconds").removesuffix("_bytes")
-        # Commas separate the parts of the argument.
-        text = str(value).replace(",", ";")
-        parts.append(f"{short}={text}{'s' if key.endswith('_seconds') else ''}")
-    return ",".join(parts)
-
-
-def _arguments(row: Costs) -> str:
-    fields = _scheme(row)
-    listed = [f"{key}={value!r}" for key, value in fields.items() if key != "name"]
-    return ", ".join([repr(fields["name"]), *listed])
 
 
 def _key(name: str) -> str:
@@ -153,7 +108,7 @@ def _value(value: Any) -> str:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(_entries(value))} }}"
+        return f"{{ {', '.join(f'{_key(key)} = {_value(row)}' for key, row in value.items())} }}"
     if isinstance(value, (tuple, list)):
         return f"[{', '.join(map(_value, value))}]"
     if isinstance(value, float) and not math.isfinite(value):

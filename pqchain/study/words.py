@@ -1,11 +1,15 @@
-"""Figures and limits of a study in words, for terminals, pages and sentences."""
+"""Figures, limits and dates of a study in words, for terminals, pages and sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pandas as pd
+
+from pqchain import figures
 from pqchain.figures import Figure
-from pqchain.study.inputs import Plan
+from pqchain.study import validation
+from pqchain.study.plan import Plan
 
 MAIN: Mapping[str, str] = {
     "capacity_per_second": "capacity",
@@ -32,21 +36,17 @@ _LIMITS = {
     "time to final": "time to finality",
 }
 
-_KEY_MODES = {
+KEY_MODES = {
     "inline": "with the key in each transaction",
     "registered": "with the key in the account",
     "recovered": "with the key recovered from the signature",
 }
+"""Where a chain gets the public key from, by key mode."""
 
 
 def limit(name: str) -> str:
     """Return the name of a limit in words; a name without other words stays as it is."""
     return _LIMITS.get(name, name)
-
-
-def key_mode(mode: str) -> str:
-    """Return where a chain gets the public key from, for a mode of `encoding.KEY_MODES`."""
-    return _KEY_MODES[mode]
 
 
 def chain_name(plan: Plan) -> str:
@@ -70,3 +70,29 @@ def percent(share: float) -> str:
     if value == 0 or value >= 9.95:
         return f"{value:.0f} %"
     return f"{max(value, 0.1):.1f} %"
+
+
+def status(plan: Plan) -> str:
+    """Return a sentence with the date of a plan's sources, and until when its rules hold."""
+    checked, last = plan.chain.checked, plan.chain.valid_until
+    if checked is None:
+        return "Inputs are not dated."
+    until = "status unknown after that date"
+    if last is not None and last < checked:
+        until = f"rules in force until {last}"
+    elif last is not None:
+        until = f"rules valid until {last}, status unknown after that date"
+    return f"Sources read on {checked}; {until}."
+
+
+def fit(calibration: pd.DataFrame) -> str:
+    """Return a sentence with the errors of the model's tests by figure; "" without one."""
+    compared = []
+    for quantity, rows in validation.tests(calibration).groupby("quantity", sort=False):
+        name = validation.EXPECTED_OF.get(str(quantity), str(quantity))
+        errors = rows["error"].agg(["min", "max"])
+        ends = dict.fromkeys(figures.percent(100 * end, 0) for end in errors)
+        about = [f"{len(rows)} observations", *rows["algorithm"].unique()] * (len(rows) > 1)
+        about += dict.fromkeys(rows["date"])
+        compared.append(f"{name} {' to '.join(ends)} ({', '.join(about)})")
+    return f"Compared with this chain: {'; '.join(compared)}." if compared else ""
