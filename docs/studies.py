@@ -43,8 +43,8 @@ def write(folder: Path) -> None:
         plan, measurements = study.load(name), stored.load()
         # The stored run may be older than a scheme of the plan, which the command would measure.
         known = {*measurements["algorithm"], *(row.algorithm for row in plan.own_schemes)}
-        timed = [name for name in plan.algorithms if name in known]
-        opening = left_out(plan.algorithms, timed)
+        timed = [name for name in plan.chain.algorithms if name in known]
+        opening = left_out(plan.chain.algorithms, timed)
         plan = plan.with_(algorithms=tuple(timed))
         answer = study.run(plan, measurements=measurements, draws=DRAWS)
         study.write(study.analyse(answer), page, opening=opening)

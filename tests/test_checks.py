@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
+from pqchain.study.draws import Draw
 
 from pqchain import checks
 from pqchain.checks import Doc, Ge, Gt, Le, SentError, TypedDict, declared
@@ -23,7 +24,6 @@ from pqchain.errors import (
     WrongValues,
 )
 from pqchain.figures import SECONDS, Figure, Kind
-from pqchain.study.draws import Draw
 from pqchain.wire.drivers.job import NodeResult
 
 

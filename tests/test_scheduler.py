@@ -11,13 +11,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pqchain import scheduler, study
+from pqchain import scheduler
 from pqchain.commands.main import main
 from pqchain.errors import DataError, PqchainError, UsageError
 from pqchain.scheduler import pause_profiling, run_tasks
-from pqchain.study.sampling import CostSamples, sample
 from pqchain_conform import mutants, suite
-from tests.study.plans import COSTS, plan
 
 pytest.importorskip("dask.distributed")
 
@@ -139,14 +137,6 @@ def test_missing_module_of_a_worker_is_reported(address):
         list(run_tasks(_lacks_a_module, [()], address=address))
 
 
-def test_study_draws_equal_those_of_this_process(address):
-    arguments = plan(law="regions"), CostSamples((COSTS,))
-    here = sample(*arguments, draws=3)
-    there = sample(*arguments, draws=3, scheduler=address)
-    pd.testing.assert_frame_equal(here.frame, there.frame)
-    assert here.limits == there.limits
-
-
 def test_mutants_equal_those_of_this_process(address, monkeypatch):
     algorithm = "ML-DSA-44"
     known = mutants.mutants(algorithm)
@@ -159,16 +149,11 @@ def test_mutants_equal_those_of_this_process(address, monkeypatch):
     assert here["mutant"].nunique() == 2
 
 
-@pytest.mark.parametrize(
-    "command", [["study", "ethereum"], ["conform", "mutants", "--algorithm", "ML-DSA-44"]]
-)
-def test_commands_report_a_scheduler_that_does_not_answer(command, capsys, monkeypatch):
+def test_commands_report_a_scheduler_that_does_not_answer(capsys, monkeypatch):
     monkeypatch.setattr(suite, "vectors", lambda *names, **options: ())
-    if command[0] == "conform":
-        monkeypatch.setattr(mutants, "caught", _refused)
-    else:
-        monkeypatch.setattr(study, "run", _refused)
-    assert main([*command, "--scheduler", "nonsense"]) == 2
+    monkeypatch.setattr(mutants, "caught", _refused)
+    command = ["conform", "mutants", "--algorithm", "ML-DSA-44", "--scheduler", "nonsense"]
+    assert main(command) == 2
     assert "no Dask scheduler answers at 'nonsense'" in capsys.readouterr().err
 
 

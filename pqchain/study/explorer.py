@@ -6,7 +6,6 @@ median times, no intervals.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -28,9 +27,6 @@ from pqchain.study.plan import INPUTS, Plan
 from pqchain.study.ranges import InputRange, input_ranges
 from pqchain.study.reading import load
 from pqchain.works import papers
-
-DELAY_SECONDS = 0.1
-"""Time without an event of a slider after which figures are computed."""
 
 # Style that makes tabs as wide as their titles, which are cut otherwise.
 _TAB_STYLE = (
@@ -76,13 +72,26 @@ class Explorer:
         """The costs of every scheme that can be selected."""
         for name in self.start.names:
             self.costs[name].require("sign", "verify")
-        self.widget: Any = self._widgets.VBox()
-        self.sliders: dict[str, Any] = {}
-        self._built = self.start
-        self._pending: asyncio.TimerHandle | None = None
+        # Models compute at first use, so that this costs nothing until a figure is drawn.
+        self._start_models = models(self.start, self.costs)
         self._stale, self._is_paused = True, False
         self._frame = pd.DataFrame()
-        self._build()
+        make, auto = self._widgets, {"width": "auto"}
+        names = [row.algorithm for row in self.costs.rows if _usable(row)]
+        self._algorithms = make.SelectMultiple(
+            options=names, value=self.start.chain.algorithms, rows=min(8, len(names)),
+            description="algorithms", layout=auto,
+        )  # fmt: skip
+        outputs = [(QUANTITIES[name].about.partition(":")[0], name) for name in OUTPUTS]
+        self._figure = make.Dropdown(options=outputs, description="figure", layout=auto)
+        self._message, self._text, self._table = make.HTML(), make.HTML(), make.HTML()
+        self._table.add_class("jp-RenderedHTMLCommon")
+        self._picture = make.Image(format="png", layout={"max_width": "100%", "width": "640px"})
+        ranges = input_ranges(self.start)
+        self.sliders: dict[str, Any] = {row.name: self._slider(row) for row in ranges}
+        self._start_values = {name: slider.value for name, slider in self.sliders.items()}
+        self.widget: Any = self._widget()
+        self._update()
 
     @property
     def plan(self) -> Plan:
@@ -99,7 +108,7 @@ class Explorer:
         defined = {row.algorithm: row for row in self.start.own_schemes}
         defined |= {row.algorithm: row for row in self.costs.rows if row.is_given}
         own_schemes = tuple(row for row in defined.values() if row.algorithm in chosen)
-        return self._built.with_(algorithms=names, own_schemes=own_schemes, **changes)
+        return self.start.with_(algorithms=names, own_schemes=own_schemes, **changes)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -139,9 +148,6 @@ class Explorer:
 
     def reset(self) -> None:
         """Reset every slider to its initial value."""
-        if self._built is not self.start:
-            self._built = self.start
-            return self._build()
         # One update after all sliders have moved, instead of one for each.
         self._is_paused = True
         self._algorithms.value = self.start.chain.algorithms
@@ -178,53 +184,33 @@ class Explorer:
         known = {row.algorithm.casefold() for row in table.rows}
         return table.plus(*(row for row in defined if row.algorithm.casefold() not in known))
 
-    def _build(self) -> None:
-        """Make the widgets of the plan; another law has other inputs, and so other sliders."""
+    def _widget(self) -> Any:
+        """Make the widgets, with a tab for each table of the plan."""
         make = self._widgets
-        names = [row.algorithm for row in self.costs.rows if _usable(row)]
-        self._algorithms = make.SelectMultiple(
-            options=names, value=self._built.chain.algorithms, rows=min(8, len(names)),
-            description="algorithms", layout={"width": "auto"},
-        )  # fmt: skip
-        outputs = [(QUANTITIES[name].about.partition(":")[0], name) for name in OUTPUTS]
-        self._figure = make.Dropdown(
-            options=outputs, description="figure", layout={"width": "auto"}
-        )
         reset = make.Button(description="reset", icon="undo")
         reset.on_click(lambda _: self.reset())
-        self._message, self._text, self._table = make.HTML(), make.HTML(), make.HTML()
-        self._table.add_class("jp-RenderedHTMLCommon")
-        self._picture = make.Image(format="png", layout={"max_width": "100%", "width": "640px"})
-        choices = input_ranges(self._built)
-        self.sliders = {choice.name: self._slider(choice) for choice in choices}
-        self._start_values = {name: slider.value for name, slider in self.sliders.items()}
-        for name, slider in self.sliders.items():
-            slider.observe(self._rebuild if name == "law" else self._moved, "value")
-        self._algorithms.observe(self._moved, "value")
-        self._figure.observe(lambda _: self._update(), "value")
-        # Models compute at first use, so that this costs nothing until a figure is drawn.
-        self._start_models = models(self.start, self.costs)
         by_table: dict[str, list[Any]] = {}
-        for choice in choices:
-            by_table.setdefault(INPUTS[choice.name].table, []).append(self.sliders[choice.name])
+        for name, slider in self.sliders.items():
+            slider.observe(self._moved, "value")
+            by_table.setdefault(INPUTS[name].table, []).append(slider)
+        self._algorithms.observe(self._moved, "value")
+        self._figure.observe(self._moved, "value")
         tabs = make.Tab([make.VBox(box) for box in by_table.values()], titles=tuple(by_table))
         tabs.add_class("pqchain-inputs")
-        left = make.VBox(
-            [self._figure, self._algorithms, tabs, reset],
-            layout={"flex": "1 1 32em", "min_width": "22em"},
-        )
-        right = make.VBox(
-            [self._message, self._picture, self._text],
-            layout={"flex": "1 1 32em", "min_width": "22em", "overflow": "hidden"},
-        )
+        wide = {"flex": "1 1 32em", "min_width": "22em", "overflow": "hidden"}
+        left = make.VBox([self._figure, self._algorithms, tabs, reset], layout=wide)
+        right = make.VBox([self._message, self._picture, self._text], layout=wide)
         sides = make.HBox([left, right], layout={"flex_flow": "row wrap"})
         style = make.HTML(_TAB_STYLE, layout={"display": "none"})
-        self.widget.children = [style, sides, self._table]
-        self._update()
+        return make.VBox([style, sides, self._table])
 
     def _slider(self, choice: InputRange) -> Any:
-        kind = self._widgets.Dropdown if choice.is_choice else self._widgets.SelectionSlider
+        make = self._widgets
+        kind = make.Dropdown if choice.is_choice else make.SelectionSlider
+        # A dragged slider sends dozens of values; only its rest is worth an evaluation.
+        rest = {} if choice.is_choice else {"continuous_update": False}
         return kind(
+            **rest,
             options=list(zip(choice.labels, choice.values, strict=True)),
             value=choice.values[choice.start],
             description=humanize(choice.name),
@@ -233,31 +219,9 @@ class Explorer:
             layout={"width": "auto"},
         )
 
-    def _rebuild(self, _: Mapping[str, Any]) -> None:
-        try:
-            self._built = self.plan
-        except PqchainError as error:
-            self._show_error(error)
-            return
-        self._build()
-
     def _moved(self, _: Mapping[str, Any]) -> None:
         self._stale = True
-        if self._is_paused:
-            return
-        # A dragged slider sends dozens of events; only its rest is worth an evaluation.
-        if self._pending is not None:
-            self._pending.cancel()
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            self._update()
-        else:
-            self._pending = loop.call_later(DELAY_SECONDS, self._follow)
-
-    def _follow(self) -> None:
-        self._pending = None
-        if self._stale:
+        if not self._is_paused:
             self._update()
 
     def _update(self) -> None:

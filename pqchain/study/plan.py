@@ -11,7 +11,7 @@ from dataclasses import field, replace
 from functools import cache
 from typing import Annotated, Any, NamedTuple
 
-from pqchain import checks, schemes
+from pqchain import checks, consensus, schemes
 from pqchain.algorithms import Algorithm
 from pqchain.bench import gas_units
 from pqchain.checks import Declaration, Doc, declared
@@ -99,6 +99,12 @@ class Plan:
         defaults = law_defaults(network.get("law"), network.get("world"))
         given = {name: value for name, value in network.items() if value is not None}
         groups["network"] = {**defaults, **given}
+        # An input that the law ignores is an error: its author expects an effect.
+        for name in PARAMETERS:
+            if defaults and name in given and name not in defaults:
+                kind = f"{network['law']} with world" if network.get("world") else network["law"]
+                message = f"{name} is not an input of {kind}; leave it out"
+                problems.append(Problem(("network", name), message))
         for name, keys in groups.items():
             problems += _wrong(TABLES[name], keys, name)
         problems += _wrong(cls, {**groups, **rest}, "")
@@ -188,8 +194,9 @@ class Plan:
 
     def default(self, name: str) -> Any:
         """Return the default of an input; that of a network parameter depends on `law`."""
-        defaults = law_defaults(self.network.law) if name in PARAMETERS else {}
-        return defaults.get(name, INPUTS[name].default)
+        if name in PARAMETERS:
+            return getattr(consensus.named(self.network.law), PARAMETERS[name])
+        return INPUTS[name].default
 
     def source(self, name: str) -> str:
         """Return the source of an input's value."""
@@ -323,6 +330,8 @@ def _resolve(groups: dict[str, dict[str, Any]], own_schemes: Sequence[Costs]) ->
             if scheme.kind != "signature":
                 message = f"{name} must name signature schemes; got {short_repr(entry)}"
                 yield Problem((table, name), message)
+        if name == "algorithms" and isinstance(value, (list, tuple)) and not value:
+            yield Problem((table, name), f"{name} must have at least one scheme; got none")
         if isinstance(value, Mapping):
             groups[table][name] = {official.get(key, key): row for key, row in value.items()}
         elif isinstance(value, (list, tuple)) and len(official) == len({*map(str, value)}):

@@ -67,7 +67,8 @@ def input_ranges(plan: Plan) -> tuple[InputRange, ...]:
 
 def input_range(plan: Plan, name: str) -> InputRange | None:
     """Return the values that an input can have if no other changes; None if it cannot change."""
-    if name in plan.unused or not plan.value(_REQUIRES.get(name, "nodes")):
+    # Another law has other inputs.
+    if name == "law" or name in plan.unused or not plan.value(_REQUIRES.get(name, "nodes")):
         return None
     start = plan.value(name)
     values = _choices(name, start) if isinstance(start, (str, bool)) else _multiples(name, start)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from pqchain.study.inputs import (
-    PARAMETERS,
     ChainInputs,
     LimitInputs,
     NetworkInputs,
@@ -13,7 +12,6 @@ from pqchain.study.inputs import (
     StorageInputs,
     TransactionInputs,
     VoteInputs,
-    law_defaults,
 )
 
 _OF_VOTES = {"votes_in_block": False, "vote_aggregation": "plain", "vote_signature_bytes": 0.0}
@@ -33,17 +31,6 @@ def wrong_combinations(
     families: Collection[str],
 ) -> list[tuple[str, str]]:
     """Return an input and a message for each wrong combination; `families` are of the schemes."""
-    known = law_defaults(network.law, network.world)
-    kind = f"{network.law} with world" if network.world else network.law
-    # An input that the law ignores is an error: its author expects an effect.
-    ignored = [name for name in PARAMETERS if getattr(network, name) is not None]
-    wrong = [
-        (name, f"{name} is not an input of {kind}; leave it out")
-        for name in ignored
-        if name not in known
-    ]
-    if wrong:
-        return wrong
     is_regional = network.model.is_regional
     chunks = (storage.data_chunks, storage.parity_chunks)
     until, has_certificates = chain.valid_until, network.certificates != "none"

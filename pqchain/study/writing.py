@@ -37,7 +37,9 @@ def toml(plan: Plan) -> str:
     tables["sources"] = dict(plan.sources)
     parts = [_table(f"[{name}]" if name else "", rows) for name, rows in tables.items() if rows]
     parts += [_table("[[scheme]]", _scheme(row)) for row in plan.own_schemes]
-    parts += [_table("[[observed]]", asdict(row)) for row in plan.observed]
+    for row in plan.observed:
+        stated = {key: value for key, value in asdict(row).items() if value not in ("", {})}
+        parts.append(_table("[[observed]]", stated))
     return "\n\n".join(parts) + "\n"
 
 
@@ -72,9 +74,7 @@ def input_help() -> Iterator[tuple[str, str, str, str, str]]:
 
 
 def _table(heading: str, row: Mapping[str, Any]) -> str:
-    lines = [
-        f"{_key(key)} = {_value(value)}" for key, value in row.items() if value not in ("", {})
-    ]
+    lines = [f"{_key(key)} = {_value(value)}" for key, value in row.items()]
     return "\n".join([heading, *lines] if heading else lines)
 
 

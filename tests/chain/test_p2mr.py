@@ -85,10 +85,10 @@ def test_plan_of_bip_360_has_these_witnesses():
     plan = load("bitcoin-p2mr")
     schnorr = models(plan, ALL_COSTS)["Schnorr-secp256k1"]
     # 135 bytes at depth 1, and the share of marker and flag.
-    weight = 4 * plan.envelope_bytes + plan.signatures * (135 + 1)
+    weight = 4 * plan.transaction.envelope_bytes + plan.transaction.signatures * (135 + 1)
     assert schnorr["transaction_weight"] == pytest.approx(weight)
     deeper = models(plan.with_(merkle_depth=3), ALL_COSTS)["Schnorr-secp256k1"]
-    assert deeper["transaction_weight"] - weight == pytest.approx(plan.signatures * 64)
+    assert deeper["transaction_weight"] - weight == pytest.approx(plan.transaction.signatures * 64)
 
 
 def test_rule_needs_the_key_in_the_transaction():

@@ -11,7 +11,7 @@ import pytest
 
 from pqchain.commands import main as cli
 from pqchain.commands import options
-from pqchain.study import READY
+from pqchain.study import ready_names
 
 LEAVES = [
     words
@@ -83,7 +83,7 @@ def completions(line: str) -> list[str]:
 def test_shell_completes_commands_options_and_names() -> None:
     assert "whatif" in completions("pqchain wh")
     assert set(completions("pqchain whatif ethereum-")) == {
-        name for name in READY if name.startswith("ethereum-")
+        name for name in ready_names() if name.startswith("ethereum-")
     }
     assert "Falcon-512" in completions("pqchain whatif ethereum falcon")
     assert completions("pqchain bench --algorithm Ed25519,ml-dsa-6") == ["Ed25519,ML-DSA-65"]

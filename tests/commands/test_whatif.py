@@ -9,7 +9,7 @@ import pytest
 
 from pqchain import results
 from pqchain.commands import main as cli
-from pqchain.study import READY
+from pqchain.study import ready_names
 from tests import frames
 
 
@@ -68,7 +68,7 @@ def test_scheme_by_numbers(words: list[str], capsys) -> None:
     [
         ([], "name a chain: algorand"),
         (["ethereum"], "name one scheme, such as ML-DSA-44"),
-        (["dogecoin", "ML-DSA-44"], ", ".join(READY)),
+        (["dogecoin", "ML-DSA-44"], ", ".join(ready_names())),
         (["bnb", "Falcon-511"], "unknown algorithm 'Falcon-511'"),
         (["bnb", "ML-KEM-768"], "signature"),
         (["bnb", "ML-DSA-44", "--page", "x.txt"], "must end in .html"),

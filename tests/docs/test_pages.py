@@ -223,7 +223,7 @@ def studies() -> list[Any]:
 
 
 def test_studies_in_toml_are_valid() -> None:
-    assert studies() and all(plan.algorithms for plan in studies())
+    assert studies() and all(plan.chain.algorithms for plan in studies())
 
 
 @pytest.mark.long

@@ -7,7 +7,9 @@ from typing import Any
 from pqchain.algorithms import get
 from pqchain.costs import Costs, CostTable
 from pqchain.study import Plan, load
+from pqchain.study.plan import INPUTS
 from pqchain.study.sampling import CostSamples, Findings, sample
+from pqchain.study.text import parts
 
 _SECONDS = {
     "ECDSA-secp256k1": (35e-6, 45e-6), "ML-DSA-44": (75e-6, 33e-6), "Falcon-512": (300e-6, 44e-6),
@@ -53,7 +55,11 @@ def plan(**changes: Any) -> Plan:
         "algorithms": ("Falcon-512", "ML-DSA-44"), "transactions_per_second": 2.0,
         "block_bytes": 50_000, "block_seconds": 5.0, "nodes": 16, "law": "star",
     }  # fmt: skip
-    return Plan(**(values | changes))
+    tables: dict[str, Any] = {}
+    for name, value in (values | changes).items():
+        table = INPUTS[name].table if name in INPUTS else ""
+        (tables.setdefault(table, {}) if table else tables)[name] = value
+    return Plan.of(tables)
 
 
 def found(one: Plan, costs: CostTable = COSTS, *, draws: int = 1) -> Findings:
@@ -61,7 +67,15 @@ def found(one: Plan, costs: CostTable = COSTS, *, draws: int = 1) -> Findings:
     return sample(one, CostSamples((costs,)), draws=draws)
 
 
+def text(findings: Findings, *, complete: bool = False) -> str:
+    """Return what a terminal shows of a study."""
+    shown = parts(findings, complete)
+    return "\n\n".join(part if isinstance(part, str) else part.text() for part in shown)
+
+
 GOOD = """
+costs = "paper:mini-blockchain"
+
 [chain]
 algorithms = ["Falcon-512", "falcon-512"]
 transactions_per_second = 5
@@ -71,8 +85,5 @@ block_seconds = 1.5
 [network]
 law = "star"
 nodes = 16
-
-[costs]
-costs = "paper:mini-blockchain"
 """
 """A study file."""

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from pqchain import installation
 from pqchain.algorithms import get
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError
@@ -42,16 +43,15 @@ def test_validation_reports_exact_bytes_and_errors():
     assert near["outcome"] / 50.234e9 == pytest.approx(2.085, abs=0.001)
 
 
-def test_undated_outcome_is_rejected(monkeypatch):
-    undated = {key: value for key, value in analysis._FILES["near"].items() if key != "checked"}
-    monkeypatch.setitem(analysis._FILES, "near", undated)
+def test_undated_outcome_is_rejected(tmp_path):
+    text = (installation.data("outcomes") / "near.toml").read_text(encoding="utf-8")
+    (tmp_path / "near.toml").write_text(text.replace("checked = ", "read = "), encoding="utf-8")
     with pytest.raises(DataError, match="must have checked, the date"):
-        analysis.trial_of("near")
+        analysis.read_trial(tmp_path / "near.toml")
 
 
 def test_every_outcome_and_input_has_a_source():
-    for chain in analysis.CHAINS:
-        one = analysis.trial_of(chain)
+    for one in analysis.trials().values():
         assert one.source and one.date and one.outcomes
         assert {row["kind"] for row in one.outcomes} <= {
             "measured by its makers", "arithmetic of its makers",

@@ -10,7 +10,7 @@ import pytest
 from pqchain import algorithms, figures, schemes, study
 from pqchain.costs import CostTable, MissingCosts
 from pqchain.errors import UnknownName, UsageError
-from pqchain.study import answer, wording
+from pqchain.study import answer, words
 from pqchain.study.figures import models
 from pqchain.study.sampling import CostSamples
 from tests import frames
@@ -66,13 +66,13 @@ def test_capacity_is_stated_for_both_places_of_the_key(asked):
     assert f"in the account, it would keep {round(100 * shares[1])} % (" in said[1]
     assert said[1].endswith("limited by the gas of a block)")
     # Today's chain keeps its own rule: the key is recovered from the signature.
-    assert found.today.plan.key_mode == "recovered"
+    assert found.today.plan.chain.key_mode == "recovered"
 
 
-@pytest.mark.parametrize("name", [name for name in study.READY if name != "pqdpol"])
+@pytest.mark.parametrize("name", [name for name in study.ready_names() if name != "pqdpol"])
 def test_every_chain_has_an_answer(asked, name, monkeypatch):
     plan = study.load(name).with_(migration={})
-    if plan.nodes > 24:  # the words, not the network, are tested here
+    if plan.network.nodes > 24:  # the words, not the network, are tested here
         plan = plan.with_(nodes=24, delegates=24)
     monkeypatch.setattr(answer, "load", lambda source: plan)
     found = asked(name, "Falcon-512")
@@ -84,13 +84,13 @@ def test_every_chain_has_an_answer(asked, name, monkeypatch):
     assert found.is_calibrated != ("uncalibrated" in found.sentence)
 
 
-@pytest.mark.parametrize("name", study.READY)
+@pytest.mark.parametrize("name", study.ready_names())
 def test_every_plan_answers_for_schemes_that_it_does_not_name(name, monkeypatch):
     plan = study.load(name)
-    others = {row.algorithm for row in plan.observed} - {"", plan.baseline}
+    others = {row.algorithm for row in plan.observed} - {"", plan.chain.baseline}
     # Times of the schemes, not the network, are tested here.
     few = [row for row in plan.observed if row.settings.get("nodes", 0) < 24]
-    plan = plan.with_(nodes=min(plan.nodes, 12), delegates=0, observed=tuple(few))
+    plan = plan.with_(nodes=min(plan.network.nodes, 12), delegates=0, observed=tuple(few))
     monkeypatch.setattr(answer, "load", lambda source: plan)
     with algorithms.temporary_registrations():
         schemes.register("Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms")
@@ -105,7 +105,7 @@ def test_every_plan_answers_for_schemes_that_it_does_not_name(name, monkeypatch)
                         study.run(asked, draws=1)
                 continue
             # Only what was asked and the baseline: a scheme of an observation is not measured.
-            times = frames.measurements([plan.baseline, *({scheme} - {"Mine"})])
+            times = frames.measurements([plan.chain.baseline, *({scheme} - {"Mine"})])
             found = study.run(asked, measurements=times, draws=1)
             assert found.figures[scheme]["capacity_per_second"].value >= 0
             rows = found.calibration
@@ -149,7 +149,7 @@ def test_latency_is_none_exactly_where_the_load_reaches_the_capacity():
     loads = [models(base, table)["ML-DSA-44"]["capacity_per_second"] for table in tables]
     base = base.with_(transactions_per_second=(loads[0] + loads[2]) / 2)
     by_name = study.sampling.sample(base, CostSamples(tuple(tables)), draws=3).figures["ML-DSA-44"]
-    assert by_name["capacity_per_second"].value < base.transactions_per_second
+    assert by_name["capacity_per_second"].value < base.chain.transactions_per_second
     assert math.isnan(by_name["latency_seconds"].value)
 
 
@@ -169,7 +169,7 @@ def test_reason_of_no_latency_has_digits_that_show_it(asked, monkeypatch):
 
 def test_chain_without_accounts_has_one_place_for_the_key(asked):
     found = asked("bitcoin", "ML-DSA-44")
-    assert list(found.modes) == ["inline"] and found.registered is None
+    assert list(found.modes) == ["inline"]
     assert found.statements["capacity"].endswith("The chain keeps no keys in accounts.")
     assert "in the account" not in found.sentence
     assert found.statements["gas"] == "The plan of this chain has no gas or compute units."
@@ -221,7 +221,7 @@ def test_broken_scheme_is_never_answered_without_its_attack(asked):
 def test_unknown_chain_lists_all():
     with pytest.raises(UnknownName) as caught:
         study.whatif("dogecoin", "ML-DSA-44")
-    assert all(name in str(caught.value) for name in study.READY)
+    assert all(name in str(caught.value) for name in study.ready_names())
     with pytest.raises(UsageError, match="pqdpol, whose times are printed ones"):
         study.whatif("pqdpol", "ML-DSA-44")
     with pytest.raises(UnknownName, match="Falcon-512"):
@@ -235,10 +235,10 @@ def test_other_names_of_chains_are_ready():
 
 
 def test_every_main_figure_and_limit_has_words():
-    assert {*wording.MAIN} <= {*study.QUANTITIES}
-    assert wording.limit("gas") == "gas of a block"
-    assert wording.limit("something else") == "something else"
-    assert wording.percent(0.0004) == "0.1 %"
+    assert {*words.MAIN} <= {*study.QUANTITIES}
+    assert words.limit("gas") == "gas of a block"
+    assert words.limit("something else") == "something else"
+    assert words.percent(0.0004) == "0.1 %"
 
 
 def test_data_are_json(asked):

@@ -9,8 +9,9 @@ import pytest
 from pqchain import algorithms, installation, results
 from pqchain.consensus.scenario import quorum
 from pqchain.errors import UsageError
+from pqchain.study import provers
 from pqchain.study.certificate import MAX_NODES, certificates, tables
-from pqchain.study.provers import PROVERS
+from pqchain.study.provers import names
 
 NODES = (4, 5, 6, 7, 100)
 
@@ -41,15 +42,17 @@ def test_lists_and_aggregates_have_their_closed_forms() -> None:
 def test_proofs_are_those_of_their_sources_and_of_the_least_quorum() -> None:
     frame = certificates([4])
     proofs = frame[frame["form"] == "proof"].to_dict("records")
-    stated = {(name, n): size for name, row in PROVERS.items() for n, size in row.proofs if n >= 3}
+    stated = {
+        (name, n): size for name in names() for n, size in provers.prover(name).proofs if n >= 3
+    }
     sizes = {(row["source"], row["signatures"]): row["certificate_bytes"] for row in proofs}
     assert sizes == stated
     for row in proofs:
         assert quorum(row["nodes"]) == row["signatures"]
         assert quorum(row["nodes"] - 1) < row["signatures"]
-        prover = PROVERS[row["source"]]
-        assert row["kind"] == ("cited" if prover.evidence.startswith("cited") else "measured")
-        expected = prover.verify_seconds(row["signatures"])
+        by = provers.prover(row["source"])
+        assert row["kind"] == ("cited" if by.evidence.startswith("cited") else "measured")
+        expected = by.verify_seconds(row["signatures"])
         assert row["verify_seconds"] == pytest.approx(expected, nan_ok=True)
 
 

@@ -6,13 +6,13 @@ import pytest
 
 from pqchain.chain import encoding
 from pqchain.errors import UsageError
-from pqchain.study import READY, chain, load
+from pqchain.study import chain, load, ready_names
 from tests.study.plans import COSTS, found, plan
 
 
 def used(one, algorithm):
     row = COSTS[algorithm]
-    baseline = COSTS[one.baseline] if one.baseline else None
+    baseline = COSTS[one.chain.baseline] if one.chain.baseline else None
     return chain.use(one, row, {row.signature_bytes: 1}, baseline)
 
 
@@ -20,7 +20,7 @@ def test_v1_transactions_of_solana_hold_lattice_signatures():
     answer = found(load("solana").with_(nodes=16, delegates=16))
     sphincs = "SPHINCS+-SHA2-128s-simple"
     assert answer.limits == {
-        **dict.fromkeys(("Ed25519", *load("solana").algorithms), "gas"), sphincs: "packet",
+        **dict.fromkeys(("Ed25519", *load("solana").chain.algorithms), "gas"), sphincs: "packet",
     }  # fmt: skip
     # Compute units bind, and verification is a small part of them.
     for name in ("ML-DSA-44", "Falcon-512", "Falcon-1024"):
@@ -37,14 +37,17 @@ def test_votes_use_compute_of_their_block():
     assert chain.per_block(one.with_(voting_gas=0.0), use, 0.0)["gas"] == math.floor(50e6 / use.gas)
     # SIMD-0525 keeps the rate of compute units: half the slot has half of them.
     before = load("solana-v0")
-    assert before.block_gas / before.block_seconds == one.block_gas / one.block_seconds
+    assert (
+        before.limits.block_gas / before.chain.block_seconds
+        == one.limits.block_gas / one.chain.block_seconds
+    )
 
 
 def test_block_must_reach_its_peers_before_the_next_one():
     one = plan(upload_copies=20, rate_bits_per_second=1e6, envelope_bytes=200, final_blocks=1.0)
     use = used(one, "ML-DSA-44")
     allowed = chain.per_block(one, use, 0.0)
-    sent = 1e6 * one.block_seconds / 8 / 20 - encoding.header_bytes()
+    sent = 1e6 * one.chain.block_seconds / 8 / 20 - encoding.header_bytes()
     assert allowed["spread"] == math.floor(sent / use.bytes) < allowed["bytes"]
     half = chain.per_block(one.with_(upload_copies=40), use, 0.0)["spread"]
     assert half == pytest.approx(allowed["spread"] / 2, abs=1)
@@ -59,16 +62,16 @@ def test_block_must_reach_its_peers_before_the_next_one():
         one.with_(law="host")
 
 
-@pytest.mark.parametrize("name", [name for name in READY if load(name).block_seconds])
+@pytest.mark.parametrize("name", [name for name in ready_names() if load(name).chain.block_seconds])
 def test_every_chain_with_slots_has_a_limit_of_spread(name):
     one = load(name)
     slowest = one.network.rate_bits_per_second
-    if one.network.is_regional:
-        slowest = min(region["upload_bits_per_second"] for region in one.network.regions)
+    if one.network.model.is_regional:
+        slowest = min(region["upload_bits_per_second"] for region in one.network.model.regions)
     assert chain.uplink_bits_per_second(one) == slowest
-    votes = chain.vote_bytes(one, 64.0) if one.votes_in_block else 0.0
-    sent = slowest * one.block_seconds / 8 / one.upload_copies
-    use = used(one, one.baseline)
+    votes = chain.vote_bytes(one, 64.0) if one.votes.votes_in_block else 0.0
+    sent = slowest * one.chain.block_seconds / 8 / one.network.upload_copies
+    use = used(one, one.chain.baseline)
     expected = math.floor((sent - encoding.header_bytes() - votes) / use.bytes)
     assert chain.per_block(one, use, votes)["spread"] == expected
 
@@ -76,7 +79,7 @@ def test_every_chain_with_slots_has_a_limit_of_spread(name):
 def test_solana_packet_was_too_small_for_post_quantum_signatures():
     answer = found(load("solana-v0").with_(nodes=16, delegates=16))
     assert answer.limits == {
-        "Ed25519": "gas", **dict.fromkeys(load("solana-v0").algorithms, "packet"),
+        "Ed25519": "gas", **dict.fromkeys(load("solana-v0").chain.algorithms, "packet"),
     }  # fmt: skip
     assert answer.values["Falcon-512"]["capacity_per_second"] == 0
     rows = answer.frame.set_index(["algorithm", "quantity"])

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from pqchain.study import READY, chain, load
+from pqchain.study import chain, load, ready_names
 from pqchain.study.figures import models
 from tests.study.plans import COSTS, plan
 
@@ -22,7 +22,7 @@ def test_consensus_bytes_are_those_of_the_containers():
     requests, withdrawals, commitment = 3 * offset, 16 * (8 + 8 + address + 8), 48
     fixed = signed_block + block + body + payload + requests + withdrawals
     ethereum = load("ethereum")
-    assert ethereum.consensus_bytes == fixed + 14 * commitment
+    assert ethereum.votes.consensus_bytes == fixed + 14 * commitment
     then = next(row for row in ethereum.observed if row.quantity == "consensus_bytes_per_block")
     assert then.settings["consensus_bytes"] == fixed + 6 * commitment
     attestations = chain.vote_bytes(ethereum, 0.0)
@@ -39,7 +39,7 @@ def test_consensus_bytes_are_those_of_the_containers():
     payload += offset + 8  # block access list and slot number
     after = signed_block + block + body + bid + payload_vote + requests
     after += envelope + payload + requests + withdrawals
-    assert load("ethereum-glamsterdam").consensus_bytes == after + 14 * commitment
+    assert load("ethereum-glamsterdam").votes.consensus_bytes == after + 14 * commitment
 
 
 def test_glamsterdam_prices_bytes_of_keys_and_signatures():
@@ -48,7 +48,7 @@ def test_glamsterdam_prices_bytes_of_keys_and_signatures():
         got = models(load(name), COSTS)["ML-DSA-44"]
         data = 294 + 1312 + 2420 + 2
         assert got["transaction_gas"] == base + floor * data
-        limit = load(name).block_gas
+        limit = load(name).limits.block_gas
         assert got["transactions_per_block"] == limit // got["transaction_gas"]
 
 
@@ -63,7 +63,7 @@ def test_moves_pay_for_the_state_of_their_key():
     ]
     for one, moved in per_block:
         got = models(one, COSTS)["Falcon-512"]["migration_seconds"]
-        assert got == pytest.approx(one.accounts / moved * 12)
+        assert got == pytest.approx(one.chain.accounts / moved * 12)
 
 
 ETHEREUM = ("ethereum", "ethereum-glamsterdam", "ethereum-lean")
@@ -75,16 +75,16 @@ def test_execution_gas_follows_from_a_cited_month(name):
     # second.
     one = load(name)
     today = load("ethereum")
-    per_day = 0.5 * today.block_gas * 86_400 / 12
+    per_day = 0.5 * today.limits.block_gas * 86_400 / 12
     mean = per_day * 30 / 70e6
-    rest = mean - today.intrinsic_gas - today.calldata_gas * today.data_bytes
-    assert one.execution_gas == pytest.approx(rest, abs=50)
+    rest = mean - today.limits.intrinsic_gas - today.limits.calldata_gas * today.chain.data_bytes
+    assert one.limits.execution_gas == pytest.approx(rest, abs=50)
     source = one.sources["execution_gas"]
     assert "that of today" in source or "70 million transactions" in source
     assert "2026-01-22" not in source, "the month of the observation would make it an identity"
 
 
-@pytest.mark.parametrize("name", READY)
+@pytest.mark.parametrize("name", ready_names())
 def test_no_source_is_a_memory(name):
     assert not [text for text in load(name).sources.values() if "memory" in text]
 
@@ -92,7 +92,7 @@ def test_no_source_is_a_memory(name):
 @pytest.mark.parametrize("name", ETHEREUM)
 def test_broken_parameter_sets_are_not_offered(name):
     # MAYO-2 of the second round has about 113 bits (ePrint 2025/1143).
-    assert "MAYO-2" not in load(name).algorithms
+    assert "MAYO-2" not in load(name).chain.algorithms
 
 
 def test_derived_observations_say_so():
@@ -105,5 +105,5 @@ def test_votes_are_of_their_month():
     now = load("ethereum")
     (row,) = (row for row in now.observed if row.quantity == "consensus_bytes_per_block")
     assert row.settings["votes_per_block"] == 1.06e6 / 32
-    assert now.votes_per_block == pytest.approx(899_000 / 32, abs=1)
-    assert load("ethereum-lean").vote_signature_bytes == 1208
+    assert now.votes.votes_per_block == pytest.approx(899_000 / 32, abs=1)
+    assert load("ethereum-lean").votes.vote_signature_bytes == 1208

@@ -38,7 +38,7 @@ def test_figures_equal_the_hand_calculation():
     got = models(one, COSTS)["ML-DSA-44"]
     size = encoding.encoded_size("ML-DSA-44")
     assert got["transaction_bytes"] == size
-    per_block = (one.block_bytes - encoding.header_bytes()) // size
+    per_block = (one.chain.block_bytes - encoding.header_bytes()) // size
     assert got["transactions_per_block"] == per_block
     assert got["capacity_per_second"] == per_block / 10.0
     rate = min(2.0, per_block / 10.0)
@@ -50,7 +50,7 @@ def test_figures_equal_the_hand_calculation():
     assert got["growth_bytes_per_year"] == pytest.approx(growth)
     assert got["coded_growth_bytes_per_year"] == pytest.approx(growth / 7)
     assert got["coded_factor"] == pytest.approx(10 / 7)
-    days = growth * one.retained_days * 86_400 / year
+    days = growth * one.storage.retained_days * 86_400 / year
     assert got["repair_bytes"] == pytest.approx(days)
     assert got["repair_seconds"] == pytest.approx(8 * days / 100e6 + days / 589e6)
     assert got["transaction_bytes_ratio"] == pytest.approx(
@@ -61,11 +61,11 @@ def test_figures_equal_the_hand_calculation():
 def test_latency_grows_with_load_below_capacity():
     slow, fast = plan(transactions_per_second=0.01), plan(transactions_per_second=1e6)
     there = models(slow, COSTS)["Falcon-512"]
-    cycle = max(slow.block_seconds, there["final_seconds"])
+    cycle = max(slow.chain.block_seconds, there["final_seconds"])
     assert there["full_latency_seconds"] == pytest.approx(cycle / 2 + there["final_seconds"])
     # Almost no load: half an interval and an almost empty block.
     assert there["latency_seconds"] == pytest.approx(
-        slow.block_seconds / 2 + there["single_transaction_final_seconds"], rel=0.01
+        slow.chain.block_seconds / 2 + there["single_transaction_final_seconds"], rel=0.01
     )
     beyond = models(fast, COSTS)["Falcon-512"]
     assert beyond["full_latency_seconds"] == there["full_latency_seconds"]

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from pqchain.errors import UsageError
-from pqchain.study import analyse, model, page, plane, write
+from pqchain.study import analyse, model, write
 from pqchain.study.page import markup
 from pqchain.study.tables import figures_table, inputs_table, sources_table
-from pqchain.study.text import conclusions, text
+from pqchain.study.text import conclusions
 from tests.study import plans
 from tests.study.plans import plan
 
@@ -61,14 +61,14 @@ def test_terminal_and_page_share_tables(found):
     assert "signature_bytes" in table.text() and "signature_bytes" not in table.html()
     inputs = {record["input"]: record for record in inputs_table(found.plan).records()}
     assert inputs["target load"] == {
-        "input": "target load", "value": 2.0, "unit": "tx/s", "source": "set for this study",
+        "input": "target load", "value": "2", "unit": "tx/s", "source": "set for this study",
     }  # fmt: skip
     sources = {record["figure"]: record for record in sources_table(found).records()}
     assert sources["coded_factor"]["depends on"] == "data_chunks, parity_chunks"
 
 
 def test_text_has_figures_and_conclusions(found):
-    told = text(found, complete=True)
+    told = plans.text(found, complete=True)
     assert "A <small> chain" in told
     assert "transactions_per_block" in told
     assert "migration_seconds" not in told  # no accounts were given
@@ -113,14 +113,6 @@ def test_unwritable_path_is_rejected(tmp_path, analysis):
         with pytest.raises(UsageError, match=told):
             write(analysis, tmp_path / place)
     assert [path.name for path in tmp_path.iterdir()] == ["b.html"]
-
-
-def test_landscape_with_one_winner_names_it(written):
-    # Falcon-512 is shorter than ML-DSA-44 everywhere.
-    assert "Falcon-512 wins everywhere in this range: public key bytes" in written
-    two = plane(plan(algorithms=("Falcon-512", "MAYO-2"), block_seconds=1e4), plans.COSTS)
-    assert two["winner"].nunique() == 2
-    assert page._only_winner(two) == ""
 
 
 def test_equal_studies_give_equal_pages(found, written):

@@ -66,8 +66,8 @@ def test_user_scheme_uses_its_numbers():
 def test_named_scheme_is_not_compared_twice():
     file = reading.ready("ethereum").replace('algorithms = ["ML-DSA-44"', 'algorithms = ["Mine"')
     plan = reading.parse(file + TABLE, "mine.toml")
-    assert plan.algorithms.count("Mine") == 1
-    assert plan.with_(algorithms=("mine",)).algorithms == ("Mine",)
+    assert plan.chain.algorithms.count("Mine") == 1
+    assert plan.with_(algorithms=("mine",)).chain.algorithms == ("Mine",)
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,13 @@ from dataclasses import replace
 import pytest
 
 from pqchain.errors import UsageError
-from pqchain.study import READY, load, ready
-from pqchain.study.checking import Observation
+from pqchain.study import load, ready, ready_names
 from pqchain.study.figures import models
+from pqchain.study.inputs import Observation
 from pqchain.study.sampling import CostSamples, known
 from pqchain.study.tables import calibration_table
-from pqchain.study.text import text
 from pqchain.study.validation import EXPECTED, FAR, calibrate, engines, large_errors
-from tests.study.plans import ALL_COSTS, COSTS, found, plan
+from tests.study.plans import ALL_COSTS, COSTS, found, plan, text
 
 ERRORS = {
     "pqdpol": [("final_seconds", -0.029), ("capacity_per_second", 0.031)],
@@ -52,6 +51,8 @@ ERRORS = {
 }  # fmt: skip
 """Model over observation, less 1: what docs/chains.md states."""
 
+SEEN = Observation(quantity="capacity_per_second", value=1e-3, source="me", date="2026")
+
 DEPENDENT = {
     "pqdpol": ["final_seconds", "capacity_per_second"], "solana-v0": ["rule_seconds"],
     "ethereum": ["rule_seconds"],
@@ -61,7 +62,7 @@ DEPENDENT = {
 """Observations that are arithmetic of a plan's inputs, or to which one was fitted."""
 
 
-@pytest.mark.parametrize("name", READY)
+@pytest.mark.parametrize("name", ready_names())
 def test_validation_rows_equal_the_page(name):
     base = load(name)
     frame = calibrate(base, (known(base) or CostSamples((ALL_COSTS,))).middle)
@@ -97,14 +98,14 @@ def test_every_test_row_is_within_fifteen_per_cent(name):
 
 
 def test_error_of_a_dependent_row_is_no_warning():
-    seen = Observation("capacity_per_second", "", 1e-3, "me", "2026", {}, "the same bytes")
+    seen = replace(SEEN, dependence="the same bytes")
     assert large_errors(calibrate(plan(observed=(seen,)), COSTS)) == [
         "Not calibrated: no independent observation of such a chain is cited."
     ]
 
 
 def test_large_errors_precede_the_numbers():
-    seen = Observation("capacity_per_second", "", 1e-3, "me", "2026", {}, "")
+    seen = SEEN
     answer = found(plan(observed=(seen,)))
     said = text(answer)
     assert (
@@ -116,9 +117,8 @@ def test_large_errors_precede_the_numbers():
 
 
 def test_observations_use_the_chain_of_their_date():
-    settings = {"block_seconds": 50.0}
-    then = Observation("capacity_per_second", "", 1.0, "me", "2026", settings, "")
-    now = then._replace(settings={})
+    then = replace(SEEN, settings={"block_seconds": 50.0})
+    now = SEEN
     frame = calibrate(plan(observed=(then, now)), COSTS)
     assert frame["model"][1] == pytest.approx(10 * frame["model"][0])
     assert frame["settings"].tolist()[:2] == ["block_seconds=50", ""]
@@ -139,7 +139,7 @@ def test_certificates_explain_the_engines(name):
     costs = CostSamples((ALL_COSTS,)).middle
     errors = calibrate(replace(base, observed=tuple(tested)), costs)["error"].abs()
     plain = {"certificates": "none", "pipelined": False, "extra_hops": 0, "hop_wait_seconds": 0.0}
-    without = tuple(row._replace(settings={**row.settings, **plain}) for row in tested)
+    without = tuple(replace(row, settings={**row.settings, **plain}) for row in tested)
     errors_without = calibrate(replace(base, observed=without), costs)["error"].abs()
     assert errors.mean() < errors_without.mean() / 3
     # CometBFT polls at random phases, of which the model has the mean.
@@ -165,5 +165,5 @@ def test_hops_and_waits_add_to_the_time_to_finality():
     before = models(base, COSTS)["Falcon-512"]["final_seconds"]
     slower = base.with_(extra_hops=1, hop_wait_seconds=0.05)
     after = models(slower, COSTS)["Falcon-512"]["final_seconds"]
-    latency = base.network.latency_seconds
+    latency = base.network.model.latency_seconds
     assert after - before == pytest.approx(3 * 0.05 + latency, rel=1e-6)
