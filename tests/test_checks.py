@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
-from pqchain.study.draws import Draw
 
 from pqchain import checks
 from pqchain.checks import Doc, Ge, Gt, Le, SentError, TypedDict, declared
@@ -30,6 +29,14 @@ from pqchain.wire.drivers.job import NodeResult
 @dataclasses.dataclass(frozen=True)
 class Inner:
     blocks: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Draw:
+    """A dataclass that JSON holds."""
+
+    figures: Mapping[str, Figure]
+    limit: str
 
 
 @declared
@@ -99,6 +106,18 @@ def test_all_wrong_values_are_in_one_message():
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
     with pytest.raises(UsageError, match="values of Example must be named; got 1"):
         Example(1)
+
+
+def test_wrong_values_are_listed_by_field():
+    @checks.declared
+    class Shares:
+        shares: Mapping[str, Annotated[float, Ge(0), Le(1)]]
+        nodes: int = 1
+
+    assert checks.wrong_values(Shares, {"shares": {"a": 0.5}}) == {}
+    wrong = checks.wrong_values(Shares, {"shares": {"a": 2.0}, "nodes": True, "node": 1})
+    assert {*wrong} == {"shares", "nodes", "node"}
+    assert str(wrong["shares"]) == "shares of a must be a number from 0 to 1; got 2.0."
 
 
 def test_values_of_the_declaration_are_accepted():

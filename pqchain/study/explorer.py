@@ -18,11 +18,11 @@ from pqchain.bench import operations, presets
 from pqchain.bench.presets import PresetName
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import PqchainError, Unsupported
-from pqchain.figures import humanize, title
+from pqchain.figures import Unit, humanize, title
 from pqchain.render.html import join
 from pqchain.schemes import costs_of
 from pqchain.study import writing
-from pqchain.study.figures import OUTPUTS, QUANTITIES, SchemeModel, framed_models, models
+from pqchain.study.figures import OUTPUTS, QUANTITIES, evaluate, models
 from pqchain.study.plan import INPUTS, Plan
 from pqchain.study.ranges import InputRange, input_ranges
 from pqchain.study.reading import load
@@ -227,8 +227,7 @@ class Explorer:
     def _update(self) -> None:
         try:
             plan = self.plan
-            by_algorithm = models(plan, self.costs)
-            self._frame = framed_models(plan, by_algorithm)
+            self._frame = evaluate(plan, self.costs)
         except PqchainError as error:
             # Emptied, because the figures of the last plan are not those of this one.
             self._frame = self._frame.iloc[:0]
@@ -237,7 +236,7 @@ class Explorer:
         self._stale = False
         self._message.value = ""
         self._picture.value = plots.figure_bytes(self.plot(), "png")
-        self._table.value = _table(by_algorithm)
+        self._table.value = _table(self._frame)
         style = "white-space: pre-wrap; overflow: auto; max-height: 16em; line-height: 1.35"
         self._text.value = f'<pre style="{style}">{join(self.toml)}</pre>'
 
@@ -249,17 +248,15 @@ def _usable(row: Costs) -> bool:
     return row.scheme.kind == "signature" and row.sign_seconds > 0 and row.verify_seconds > 0
 
 
-def _table(by_algorithm: Mapping[str, SchemeModel]) -> str:
-    names = ("transactions_per_block", *OUTPUTS)
-    rows = {
-        algorithm: {
-            "binding limit": model.limit,
-            **{title(name): model.figure(name).text() for name in names},
-        }
-        for algorithm, model in by_algorithm.items()
-    }
-    frame: Any = pd.DataFrame.from_dict(rows, orient="index")
-    return str(frame.to_html(border=0))
+def _table(frame: pd.DataFrame) -> str:
+    """Return the main figures of each scheme as HTML."""
+    names = ("binding_limit", "transactions_per_block", *OUTPUTS)
+    shown = frame[frame["quantity"].isin(names)]
+    units = zip(shown["text"], shown["value"], shown["unit"], strict=True)
+    texts = [text or Unit(unit).text(value) for text, value, unit in units]
+    wide = shown.assign(text=texts).pivot(index="algorithm", columns="quantity", values="text")
+    wide = wide.loc[list(dict.fromkeys(shown["algorithm"])), list(names)]
+    return str(wide.rename(columns=title).to_html(border=0))
 
 
 def _ipywidgets() -> Any:

@@ -18,9 +18,7 @@ from pqchain.study.model import MIX, QUANTITIES, Evidence, SchemeModel, blocks, 
 from pqchain.study.plan import Plan
 from pqchain.study.provers import BLS, CITED, prover_of
 
-__all__ = [
-    "MIX", "QUANTITIES", "SchemeModel", "blocks", "evaluate", "framed", "framed_models", "models",
-]  # fmt: skip
+__all__ = ["MIX", "QUANTITIES", "SchemeModel", "blocks", "evaluate", "framed", "models"]
 
 STUDY = Contract.of(
     "study",
@@ -36,14 +34,15 @@ OUTPUTS = (
 """Figures whose sensitivity can be computed."""
 
 YEAR_SECONDS = 365.25 * 86_400
-DAY_SECONDS = 86_400
-
 
 _CONSENSUS = (
     "nodes delegates law rate_bits_per_second link_latency_seconds peers world region_table "
     "vote_phases verification_threads certificates pipelined extra_hops hop_wait_seconds"
 )
 """Inputs of the consensus scenario, besides its block and its costs."""
+
+_STORED = "throughput_per_second transaction_bytes single_transaction_final_seconds "
+_STORED += "vote_bytes_per_block votes_in_block"
 
 # Figures of keys, transactions and votes exist even if no transaction fits in a block, and a mix of
 # schemes has their mean.
@@ -70,10 +69,10 @@ def signature_bytes(model: SchemeModel) -> Evidence:
 def sign_seconds(model: SchemeModel) -> Evidence:
     """Time of one signing operation."""
     value, factor = model.checked.sign_seconds, model.plan.signing.signing_factor
-    if model.signer:
-        return Evidence(value, Kind.MODELLED, f"pqchain.falcon.model: {model.signer}")
-    if factor != 1.0:
-        return Evidence(value, Kind.MODELLED, f"{model.row.source}, over {factor:g}")
+    if model.signer or factor != 1.0:
+        source = f"{model.row.source}, over {factor:g}"
+        by = f"pqchain.falcon.model: {model.signer}" if model.signer else source
+        return Evidence(value, Kind.MODELLED, by)
     return Evidence(value, model.cost_kind, model.row.source)
 
 
@@ -167,7 +166,8 @@ def full_block_bytes(model: SchemeModel) -> float:
 @figure("transactions_per_block verify_seconds", averaged=True)
 def block_verify_seconds(model: SchemeModel) -> float:
     """Time to verify the signatures of a full block on one core."""
-    return model.signatures * model.checked.verify_seconds + model.proof_seconds
+    proof = model.bundle.seconds(model.signatures) if model.bundle else 0.0
+    return model.signatures * model.checked.verify_seconds + proof
 
 
 @figure(
@@ -181,9 +181,8 @@ def final_seconds(model: SchemeModel) -> Evidence:
 
 
 @figure(
-    "public_key_bytes signature_bytes sign_seconds verify_seconds data_bytes key_mode "
-    "envelope_bytes framing_bytes signatures witness_rule merkle_depth transaction_aggregation "
-    "block_bytes vote_verify_seconds vote_bytes_per_block votes_in_block " + _CONSENSUS,
+    "transaction_bytes sign_seconds verify_seconds block_bytes vote_verify_seconds "
+    "vote_bytes_per_block votes_in_block " + _CONSENSUS,
     averaged=True,
 )
 def single_transaction_final_seconds(model: SchemeModel) -> float:
@@ -206,9 +205,7 @@ def rule_seconds(model: SchemeModel) -> float:
     plan, late = model.plan, 0.0
     if plan.votes.most_votes:
         # Votes that do not fit in a block wait for the next ones.
-        is_plain = plan.votes.vote_aggregation == "plain"
-        votes = plan.votes.votes_per_block if is_plain else plan.votes.vote_aggregates
-        late = math.ceil(votes / plan.votes.most_votes) - 1
+        late = math.ceil(plan.votes.messages / plan.votes.most_votes) - 1
     return (plan.votes.final_blocks + late) * _full_cycle(model) + model["final_seconds"]
 
 
@@ -222,7 +219,7 @@ def vote_deadline_ratio(model: SchemeModel) -> float:
 @figure("transactions_per_block final_seconds block_seconds final_blocks", unconditional=True)
 def capacity_per_second(model: SchemeModel) -> float:
     """Capacity: the maximum throughput."""
-    return model.blocks.capacity_per_second if model["transactions_per_block"] else 0.0
+    return blocks(model.plan, model).capacity_per_second if model["transactions_per_block"] else 0.0
 
 
 @figure("capacity_per_second sustained_share", unconditional=True)
@@ -253,7 +250,8 @@ def block_fill(model: SchemeModel) -> float:
 def latency_seconds(model: SchemeModel) -> float:
     """Mean latency of a transaction at the target load, with its wait in the queue."""
     # At and above the capacity the queue grows without end, and no mean exists.
-    seconds = queueing.latency_seconds(model.blocks, model.plan.chain.transactions_per_second)
+    load = model.plan.chain.transactions_per_second
+    seconds = queueing.latency_seconds(blocks(model.plan, model), load)
     return seconds if math.isfinite(seconds) else math.nan
 
 
@@ -263,13 +261,9 @@ def full_latency_seconds(model: SchemeModel) -> float:
     return _full_cycle(model) / 2 + model["final_seconds"]
 
 
-@figure(
-    "throughput_per_second transaction_bytes single_transaction_final_seconds vote_bytes_per_block "
-    "votes_in_block"
-)
+@figure(_STORED)
 def received_bits_per_second(model: SchemeModel) -> float:
     """Bandwidth that a node receives: each transaction arrives alone and in its block."""
-    # Each transaction arrives twice: when it is sent, and in its block.
     transactions = 2 * model["throughput_per_second"] * model["transaction_bytes"]
     is_carried = model.plan.votes.votes_in_block or model.plan.network.certificates == "next-block"
     other = encoding.header_bytes() + (model["vote_bytes_per_block"] if is_carried else 0.0)
@@ -290,10 +284,7 @@ def signing_cores(model: SchemeModel) -> float:
     return signatures * model["sign_seconds"]
 
 
-@figure(
-    "throughput_per_second transaction_bytes single_transaction_final_seconds vote_bytes_per_block "
-    "votes_in_block"
-)
+@figure(_STORED)
 def growth_bytes_per_year(model: SchemeModel) -> float:
     """Growth of the storage of a full node in a year."""
     # Headers follow the block interval at the carried load, also where blocks are nearly empty.
@@ -323,15 +314,14 @@ def coded_factor(model: SchemeModel) -> float:
 def repair_bytes(model: SchemeModel) -> float:
     """Traffic to rebuild the chunks of a failed node."""
     days = model.plan.storage.retained_days
-    return model["growth_bytes_per_year"] * days * DAY_SECONDS / YEAR_SECONDS
+    return model["growth_bytes_per_year"] * days * 86_400 / YEAR_SECONDS
 
 
 @figure("repair_bytes repair_bits_per_second decode_bytes_per_second")
 def repair_seconds(model: SchemeModel) -> float:
     """Time to gather and decode the chunks of a failed node."""
-    storage, repaired = model.plan.storage, model["repair_bytes"]
-    gathered = 8 * repaired / storage.repair_bits_per_second
-    return gathered + repaired / storage.decode_bytes_per_second
+    storage, size = model.plan.storage, model["repair_bytes"]
+    return 8 * size / storage.repair_bits_per_second + size / storage.decode_bytes_per_second
 
 
 @figure("transaction_bytes")
@@ -368,8 +358,7 @@ def migration_seconds(model: SchemeModel) -> float:
 
 def _of_prover(model: SchemeModel, value: float) -> Evidence | None:
     """Return a figure of the votes with the evidence of their prover; None without a prover."""
-    prover = prover_of(model.plan.votes.vote_aggregation)
-    if prover is None:
+    if not (prover := prover_of(model.plan.votes.vote_aggregation)):
         return None
     if prover.evidence == CITED:
         return Evidence(value, Kind.PUBLISHED, f"data/provers/{prover.name}.toml")
@@ -377,7 +366,7 @@ def _of_prover(model: SchemeModel, value: float) -> Evidence | None:
 
 
 def _cycle(model: SchemeModel) -> float:
-    return model.blocks.cycle_seconds(model["throughput_per_second"])
+    return blocks(model.plan, model).cycle_seconds(model["throughput_per_second"])
 
 
 def _full_cycle(model: SchemeModel) -> float:
@@ -392,11 +381,7 @@ def evaluate(plan: Plan, costs: CostTable, *, seed: int = 0) -> pd.DataFrame:
     kind ("registry", "published", "measured", "given" or "modelled"), source (of the number, or
     of the model's inputs).
     """
-    return framed_models(plan, models(plan, costs, seed=seed))
-
-
-def framed_models(plan: Plan, by_algorithm: Mapping[str, SchemeModel]) -> pd.DataFrame:
-    """Return the figures of models as a frame with the columns of `evaluate`."""
+    by_algorithm = models(plan, costs, seed=seed)
     figures = {name: model.figures() for name, model in by_algorithm.items()}
     return framed(plan, figures, {name: model.limit for name, model in by_algorithm.items()})
 

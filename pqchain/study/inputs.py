@@ -181,6 +181,11 @@ class VoteInputs:
         Doc("blocks until finality by the chain's rule; 0: blocks wait for finality"),
     ] = 0.0
 
+    @property
+    def messages(self) -> float:
+        """Number of votes, or of aggregates of votes, that a block has to carry."""
+        return self.votes_per_block if self.vote_aggregation == "plain" else self.vote_aggregates
+
 
 @declared
 class NetworkInputs:

@@ -86,6 +86,7 @@ class SchemeModel:
         self.plan, self.costs, self.algorithm, self.seed = plan, costs, algorithm, seed
         self.row = costs[algorithm]
         self.baseline = self if algorithm == plan.chain.baseline else baseline
+        self.baseline_row: Costs | None = self.baseline.row if self.baseline else None
         self._figures: dict[str, Figure] = {}
 
     def __getitem__(self, name: str) -> float:
@@ -170,11 +171,6 @@ class SchemeModel:
         """Aggregate or proof that replaces the scheme's signatures, if any."""
         return chain.bundle_of(self.plan, self.algorithm, self.costs)
 
-    @property
-    def baseline_row(self) -> Costs | None:
-        """The costs of the baseline."""
-        return self.baseline.row if self.baseline else None
-
     @cached_property
     def use(self) -> chain.Use:
         """The bytes, weight and gas of a transaction."""
@@ -240,22 +236,22 @@ class SchemeModel:
     @cached_property
     def scenario(self) -> Scenario:
         """Consensus scenario of a full block."""
-        plan = self.plan
+        plan, network = self.plan, self.plan.network
         scenario = Scenario(
             algorithm=self.checked.algorithm,
             costs=CostTable((self.checked,), self.checked.source),
-            nodes=plan.network.nodes,
-            delegates=plan.network.delegates or None,
+            nodes=network.nodes,
+            delegates=network.delegates or None,
             network=chain.waiting_network(plan),
-            exchange="broadcast" if plan.network.vote_phases else None,
-            vote_phases=plan.network.vote_phases,
-            certificates=plan.network.certificates,
-            pipelined=plan.network.pipelined,
+            exchange="broadcast" if network.vote_phases else None,
+            vote_phases=network.vote_phases,
+            certificates=network.certificates,
+            pipelined=network.pipelined,
             block_bytes=plan.chain.block_bytes,
             layout=chain.layout_of(plan, self.algorithm),
-            signed_blocks=plan.network.law != "paper-serial",
+            signed_blocks=network.law != "paper-serial",
             signed_votes=plan.votes.vote_aggregation == "plain",
-            verification_threads=plan.network.verification_threads,
+            verification_threads=network.verification_threads,
             seed=self.seed,
         )
         return chain.with_votes(scenario, plan, self.votes)
@@ -269,11 +265,6 @@ class SchemeModel:
     def proof_bytes(self) -> float:
         """Bytes of the bundle of a full block; 0 without a bundle."""
         return self.bundle.bytes(self.signatures) if self.bundle else 0.0
-
-    @property
-    def proof_seconds(self) -> float:
-        """Time to verify the bundle of a full block, once; 0 without a bundle."""
-        return self.bundle.seconds(self.signatures) if self.bundle else 0.0
 
     def final(self, signatures: float) -> float:
         """Return the time from proposal to finality of a block with this many signatures."""
@@ -310,11 +301,6 @@ class SchemeModel:
             allowed["state gas"] = math.floor(plan.limits.block_gas / state_gas)
         return accounts * allowed[chain.binding(allowed)] or math.nan
 
-    @cached_property
-    def blocks(self) -> queueing.Blocks:
-        """Blocks of the scheme for the queueing model."""
-        return blocks(self.plan, self)
-
 
 def blocks(plan: Plan, values: Mapping[str, float] | SchemeModel) -> queueing.Blocks:
     """Return blocks with these figures for the queueing model."""
@@ -342,13 +328,12 @@ class MixedModel(SchemeModel):
         self._figures = {}
         used = {name: share for name, share in plan.chain.migration.items() if share > 0}
         # A share of a scheme that fits in no block would make the means infinite.
-        for name in used:
-            if not parts[name].count:
-                most = plan.chain.block_bytes
-                raise UsageError(
-                    f"migration must name schemes whose transactions fit in a block of {most} "
-                    f"bytes; got {name}. Give larger blocks or another scheme."
-                )
+        if unfit := [name for name in used if not parts[name].count]:
+            raise UsageError(
+                "migration must name schemes whose transactions fit in a block of "
+                f"{plan.chain.block_bytes} bytes; got {unfit[0]}. Give larger blocks or another "
+                "scheme."
+            )
         self._parts = [(share, parts[name]) for name, share in used.items()]
 
     @cached_property

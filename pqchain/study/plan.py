@@ -100,8 +100,8 @@ class Plan:
         given = {name: value for name, value in network.items() if value is not None}
         groups["network"] = {**defaults, **given}
         # An input that the law ignores is an error: its author expects an effect.
-        for name in PARAMETERS:
-            if defaults and name in given and name not in defaults:
+        for name in PARAMETERS if network.get("law") in consensus.network.NAMES else ():
+            if name in given and name not in defaults:
                 kind = f"{network['law']} with world" if network.get("world") else network["law"]
                 message = f"{name} is not an input of {kind}; leave it out"
                 problems.append(Problem(("network", name), message))

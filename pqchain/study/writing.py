@@ -37,8 +37,8 @@ def toml(plan: Plan) -> str:
     tables["sources"] = dict(plan.sources)
     parts = [_table(f"[{name}]" if name else "", rows) for name, rows in tables.items() if rows]
     parts += [_table("[[scheme]]", _scheme(row)) for row in plan.own_schemes]
-    for row in plan.observed:
-        stated = {key: value for key, value in asdict(row).items() if value not in ("", {})}
+    for seen in plan.observed:
+        stated = {key: value for key, value in asdict(seen).items() if value not in ("", {})}
         parts.append(_table("[[observed]]", stated))
     return "\n\n".join(parts) + "\n"
 

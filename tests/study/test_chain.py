@@ -451,7 +451,7 @@ def test_certificate_is_counted_in_every_figure(name):
             assert all(a[quantity] < b[quantity] for a, b in pairwise(fitting))
         for row in fitting:
             # The bytes of a cycle: what the load carries, a header, and a certificate.
-            seconds = row.blocks.cycle_seconds(row["throughput_per_second"])
+            seconds = figures.blocks(row.plan, row).cycle_seconds(row["throughput_per_second"])
             carried = row["throughput_per_second"] * seconds * row["transaction_bytes"]
             stored = carried + encoding.header_bytes() + row["vote_bytes_per_block"]
             expected = stored / seconds * figures.YEAR_SECONDS
