@@ -96,8 +96,10 @@ def _column(name: Any, values: pd.Series[Any]) -> Column:
     heading, unit = figures.title(str(first)), Unit.of(str(first))
     if any(part != "" for part in rest):
         lower = " ".join(str(part) for part in rest)
-        return Column(lower, group=heading, numeric=is_numeric, key=key, unit=unit)
-    return Column(heading, numeric=is_numeric, key=key, unit=unit)
+        # Printed numbers keep their digits.
+        exact = "printed" in rest
+        return Column(lower, group=heading, numeric=is_numeric, key=key, unit=unit, exact=exact)
+    return Column(heading, numeric=is_numeric, key=key, unit=unit, exact=heading == "printed")
 
 
 def measured_on(provenance: Mapping[str, Any]) -> str:

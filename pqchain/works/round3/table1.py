@@ -1,7 +1,6 @@
-"""Table 1 of the round-3 comparison in its printed layout, and the speed-ups by AVX2.
+"""Table 1 of the round-3 comparison, and the speed-ups by AVX2.
 
-One column for each of the fourteen implementations (four KEMs and three signature schemes, each as
-reference and as AVX2 code), one row for each size and operation.
+Fourteen implementations: four KEMs and three signature schemes, each as reference and AVX2 code.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms
 from pqchain.figures import Kind
 from pqchain.results import Contract
 from pqchain.works import papers, readers
@@ -25,18 +23,10 @@ CROSS_CHECK = Contract.of(
 )
 
 HALVES = {"table1-kem": "KEM", "table1-signature": "signature"}
-"""The two halves of the table, and the heading of their first column."""
-
-VARIANTS = {"ref": "reference", "avx2": "AVX2"}
+"""The two halves of the table, and the kind of their schemes."""
 
 VERSIONS = ("liboqs-0.13", "liboqs-0.7.1")
 """The library of most columns, and the older version with which it is compared."""
-
-QUANTITIES = (
-    *(f"{name}_bytes" for name in ("public_key", "secret_key", "ciphertext", "signature")),
-    *(f"{operation}_seconds" for operation in algorithms.OPERATIONS),
-)
-"""The rows of both halves, in order."""
 
 
 def table1(measurements: pd.DataFrame) -> pd.DataFrame:
@@ -87,25 +77,18 @@ def cross_check(measurements: pd.DataFrame) -> pd.DataFrame:
     measured.
     """
     fine = measurements[measurements["status"] == "ok"]
-    seconds: dict[tuple[str, ...], float] = {
-        (row["algorithm"], row["operation"], *row["implementation"].split("/")): row[
-            "median_seconds"
-        ]
-        for row in fine.to_dict("records")
-    }
-
-    def get(algorithm: str, operation: str, library: str, variant: str) -> float:
-        return seconds.get((algorithm, operation, library, variant), math.nan)
-
+    split = fine["implementation"].str.split("/", expand=True)
+    keys = [fine["algorithm"], fine["operation"], split[1], split[0]]
+    seconds = dict(zip(zip(*keys, strict=True), fine["median_seconds"], strict=True))
     rows = []
-    for algorithm, operation, library, variant in seconds:
-        times = [get(algorithm, operation, version, variant) for version in VERSIONS]
+    for (*case, variant, library), main in seconds.items():
+        other = seconds.get((*case, variant, VERSIONS[1]))
         # One row for each operation that both versions have.
-        if library != VERSIONS[0] or math.isnan(times[1]):
+        if library != VERSIONS[0] or other is None:
             continue
         gains = [math.nan, math.nan]
         if variant == "avx2":
-            references = (get(algorithm, operation, version, "ref") for version in VERSIONS)
-            gains = [ref / avx2 for ref, avx2 in zip(references, times, strict=True)]
-        rows.append([algorithm, operation, variant, *times, *gains])
+            reference = [seconds.get((*case, "ref", version), math.nan) for version in VERSIONS]
+            gains = [reference[0] / main, reference[1] / other]
+        rows.append([*case, variant, main, other, *gains])
     return CROSS_CHECK.frame(rows)
