@@ -15,16 +15,19 @@ COMMANDS = {"conform": "conform", "engine": "engines"}
 """Commands of distributions of this project, with the extra of pqchain that installs each."""
 
 
+VERIFIERS = "verifiers of other projects"
+
+
 def commands() -> dict[str, str]:
     """Return the installed commands of the entry-point group "pqchain.commands", by name."""
     return {point.name: point.value for point in entry_points(group="pqchain.commands")}
 
 
-def not_installed(command: str) -> UsageError:
+def not_installed(command: str, purpose: str = "") -> UsageError:
     """Return the error about a command, one of COMMANDS, whose distribution is not installed."""
     extra = COMMANDS[command]
     return UsageError(
-        f"pqchain-{extra} must be installed for `pqchain {command}`; it is not. Run "
+        f"pqchain-{extra} must be installed for {purpose or f'`pqchain {command}`'}; it is not. Run "
         f'`pip install "pqchain[{extra}]"`, in a checkout `make`.'
     )
 
@@ -42,6 +45,6 @@ def clients(names: Iterable[str] | None) -> list[Client]:
     """
     points = entry_points(group="pqchain.verifiers")
     if not points and names is not None:
-        raise not_installed("conform")
+        raise not_installed("conform", VERIFIERS)
     loaded: list[Callable[[Any], list[Client]]] = [point.load() for point in points]
     return [client for function in loaded for client in function(names)]

@@ -111,7 +111,7 @@ def _prices(frame: pd.DataFrame) -> Table:
     notes = [f"Verifiers that clients of chains run: {', '.join(chains)}."]
     notes += [f"{unit.title}: {_anchor(frame, unit)}. {unit.rule}." for unit in UNITS.values()]
     if not distributions.has_verifiers():
-        notes.append(str(distributions.not_installed("conform")))
+        notes.append(str(distributions.not_installed("conform", distributions.VERIFIERS)))
     notes.append("`pqchain engine run revm` prices the same verifiers as precompiles of an EVM.")
     notes += [
         f"{row['verifier']}: {row['reason']}."

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from hashlib import sha3_256, shake_256
+from itertools import count
 
 from pqchain_conform.models import slh_dsa as model
 from pqchain_conform.models.slh_dsa import (
@@ -109,15 +110,13 @@ class SLHDSAVectors:
     ) -> bytes:
         """Return a signature of a message, by default without a context; see `sign_formatted`."""
         start = bytes([self.domain, 0]) if prefix is None else prefix
-        return self.sign_formatted(
-            start + self.model.content(message), public_key=public_key, condition=condition
-        )
+        formatted = start + self.model.content(message)
+        return self.sign_formatted(formatted, public_key or self.public_key, condition)
 
     def sign_formatted(
         self,
         formatted: bytes,
-        *,
-        public_key: bytes | None = None,
+        key: bytes,
         condition: Callable[[Split], bool] = lambda split: True,
     ) -> bytes:
         """Return a signature of M' whose digest satisfies `condition`.
@@ -125,17 +124,14 @@ class SLHDSAVectors:
         The computed root is that of the key pair with the seed of the public key, also if the
         public key has another root or length.
         """
-        p, key = self.p, self.public_key if public_key is None else public_key
+        p = self.p
         seed = key[: p.n].ljust(p.n, b"\0")
-        number = 0
-        while True:
+        for number in count():
             randomness = _bytes(f"randomness {number}", p.n)
             digest = model.message_digest(p, randomness, key, formatted)
-            split = self.model.split(digest)
+            indices, tree, leaf = split = self.model.split(digest)
             if condition(split):
                 break
-            number += 1
-        indices, tree, leaf = split
         body = _bytes(f"body {digest.hex()}", p.signature_bytes - p.n - p.layer_bytes)
         node = self.model.fors_key(seed, body[: p.fors_bytes], indices, tree, leaf)
         for layer in range(p.d - 1):
@@ -225,7 +221,7 @@ class SLHDSAVectors:
         }
         if self.model.pre_hash is None:
             for name, content in signed.items():
-                signature = self.sign_formatted(prefix + content)
+                signature = self.sign_formatted(prefix + content, self.public_key)
                 self.add("pre-hash", f"pre-hashed with {name}", False, signature)
                 probe = f"pre-hashed with {name}, as a message"
                 self.add("pre-hash", probe, True, self.sign(content), content)
@@ -248,9 +244,14 @@ class SLHDSAVectors:
             )
         for name, content in signed.items():
             if content != good:
-                signature = self.sign_formatted(prefix + content)
+                signature = self.sign_formatted(prefix + content, self.public_key)
                 self.add("pre-hash", f"signed {name}", False, signature)
-        self.add("pre-hash", "signed without pre-hash", False, self.sign_formatted(b"\0\0message"))
+        self.add(
+            "pre-hash",
+            "signed without pre-hash",
+            False,
+            self.sign_formatted(b"\0\0message", self.public_key),
+        )
 
     def roots(self) -> None:
         """Add public keys whose root differs from the computed one in a single byte."""

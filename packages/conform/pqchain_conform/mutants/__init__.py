@@ -17,8 +17,6 @@ from pqchain_conform.mutants import falcon, ml_dsa, ml_kem, slh_dsa
 from pqchain_conform.oracles import model
 from pqchain_conform.vector import Vector, scheme
 
-__all__ = ["CAUGHT", "caught", "detection_table", "mutants", "survives", "survivors"]
-
 CAUGHT = Contract.of(
     "conform-mutants", ("str", "algorithm mutant source family"), ("Int64", "vectors caught")
 )
@@ -37,12 +35,11 @@ _MUTANTS = {
 def mutants(algorithm: str) -> dict[str, ReferenceModel]:
     """Return the mutants of an algorithm, keyed by the name of the defect."""
     correct = type(model(algorithm))
-    mutants: dict[str, ReferenceModel] = {}
-    for name, overrides in _MUTANTS[scheme(algorithm)].items():
-        if algorithm in overrides.get("only", (algorithm,)):
-            methods = {key: value for key, value in overrides.items() if key != "only"}
-            mutants[name] = type("Mutant", (correct,), methods)(algorithm)
-    return mutants
+    return {
+        name: type("Mutant", (correct,), overrides)(algorithm)
+        for name, overrides in _MUTANTS[scheme(algorithm)].items()
+        if algorithm in overrides.get("only", (algorithm,))
+    }
 
 
 _Row = tuple[str, str, str, str, int, int]
@@ -135,7 +132,3 @@ def detection_table(frame: pd.DataFrame) -> Table:
         row_headers=2,
         notes=["0: no vector distinguishes the mutant from a correct verifier."],
     )
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
