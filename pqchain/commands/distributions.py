@@ -26,8 +26,9 @@ def commands() -> dict[str, str]:
 def not_installed(command: str, purpose: str = "") -> UsageError:
     """Return the error about a command, one of COMMANDS, whose distribution is not installed."""
     extra = COMMANDS[command]
+    purpose = purpose or f"`pqchain {command}`"
     return UsageError(
-        f"pqchain-{extra} must be installed for {purpose or f'`pqchain {command}`'}; it is not. Run "
+        f"pqchain-{extra} must be installed for {purpose}; it is not. Run "
         f'`pip install "pqchain[{extra}]"`, in a checkout `make`.'
     )
 
