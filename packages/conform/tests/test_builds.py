@@ -10,9 +10,11 @@ from functools import cache, partial
 
 import pytest
 
+from pqchain import algorithms
 from pqchain_conform import implementations, oracles
 from pqchain_conform.generators import generate, ml_dsa
-from pqchain_conform.models import ml_kem
+from pqchain_conform.models import falcon, ml_kem, slh_dsa
+from pqchain_conform.models import ml_dsa as ml_dsa_model
 from pqchain_conform.models.ml_dsa import PARAMETER_SETS
 from pqchain_conform.vector import ALGORITHMS, Vector, scheme
 from tests.crypto.builds import IMPLEMENTATIONS, ROUND3_BUILDS, need
@@ -79,3 +81,17 @@ def test_model_gives_the_expected_verdicts(name):
     assert misjudged(name, lambda vector: model.verify(*vector.case)) == []
     verdicts = [vector.expected for vector in vectors(name)]
     assert min(verdicts.count("valid"), verdicts.count("invalid")) > 100
+
+
+@pytest.mark.parametrize("scheme", [falcon, ml_dsa_model, ml_kem, slh_dsa])
+def test_lengths_of_the_models_are_those_of_the_registry(scheme):
+    for name, p in scheme.PARAMETER_SETS.items():
+        row = algorithms.get(name)
+        if scheme is ml_kem:
+            lengths = p.encapsulation_key_bytes, p.decapsulation_key_bytes, p.ciphertext_bytes
+            assert lengths == (row.public_key_bytes, row.secret_key_bytes, row.ciphertext_bytes)
+            continue
+        assert p.public_key_bytes == row.public_key_bytes
+        if scheme is not falcon or p.padded:
+            length = p.padded_bytes if scheme is falcon else p.signature_bytes
+            assert length == row.signature_max_bytes

@@ -36,11 +36,7 @@ COUNTS = {
 
 @pytest.fixture(
     scope="module",
-    # SLH-DSA takes as long as all others; test_slh_dsa.py has a set of it.
-    params=[
-        pytest.param(name, marks=pytest.mark.long if scheme(name) == "slh-dsa" else [])
-        for name in QUICK
-    ],
+    params=QUICK,
 )
 def vectors(request) -> tuple[Vector, ...]:
     return generate(request.param)
@@ -53,11 +49,8 @@ def test_all_oracles_decide_as_expected_for_the_reason_of_the_family(vectors):
     assert len(vectors) == COUNTS[name]
 
 
-# test_slh_dsa.py counts the vectors of the other sets of SLH-DSA, which it generates anyway.
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "name", [name for name in ALGORITHMS if name not in QUICK and scheme(name) != "slh-dsa"]
-)
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name not in QUICK])
 def test_number_of_vectors(name):
     assert len(generate(name)) == COUNTS[name]
 

@@ -88,12 +88,3 @@ def test_encoded_hints_decode_to_themselves(name):
         assert not checker.counter_faults(data)
         assert not checker.order_faults(data)
         assert not checker.padding_faults(data)
-
-
-def test_lengths_equal_the_registry():
-    from pqchain import algorithms
-
-    for name, p in model.PARAMETER_SETS.items():
-        row = algorithms.get(name)
-        assert p.public_key_bytes == row.public_key_bytes
-        assert p.signature_bytes == row.signature_bytes

@@ -47,21 +47,11 @@ def test_client_that_does_not_accept_is_an_error():
 def test_default_clients_are_named_and_include_the_anchors(monkeypatch, tmp_path):
     monkeypatch.setattr(registry, "build_folder", lambda folder: tmp_path / folder)
     clients = {client.name: client for client in timing.clients()}
-    assert {
-        "circl",
-        "ml-dsa (RustCrypto)",
-        "fips204",
-        "Bouncy Castle",
-        "fn-dsa (original Falcon)",
-    } < set(clients)
-    assert {"libsecp256k1", "ed25519-dalek"} < set(clients)
+    assert {"circl", "fips204", "Bouncy Castle", "libsecp256k1", "ed25519-dalek"} < set(clients)
     with pytest.raises(Unsupported, match=r"pqchain conform build|on the path"):
         clients["circl"].supports("ML-DSA-44")
-    with pytest.raises(UnknownName):
-        timing.clients(["no such verifier"])
-
-
-def test_anchors_of_other_clients_are_not_asked_for_more(monkeypatch):
+    with pytest.raises(UnknownName, match="did you mean 'circl'"):
+        timing.clients(["circle"])
     monkeypatch.setattr(VerifierSpec, "unavailable_reason", lambda self: "")
     clients = {client.name: client for client in timing.clients(["circl"])}
     assert clients["circl"].supports("ML-DSA-44")
@@ -89,9 +79,6 @@ def test_adapters_time_the_parts_that_their_library_has(name, algorithm, parts):
     if reason := spec.unavailable_reason():
         pytest.skip(reason)
     case = verification.signed_cases(algorithm)[0][0]
-    damaged = Case(
-        case.message, case.signature[:-1] + bytes([case.signature[-1] ^ 1]), case.public_key
-    )
     client = timing.TimedClient(spec)
     try:
         times = client.times(algorithm, case, 3)
@@ -99,9 +86,8 @@ def test_adapters_time_the_parts_that_their_library_has(name, algorithm, parts):
         for total, *of in zip(*times.values(), strict=True):
             assert 0 < sum(of) < total or not of
         other = Case(bytes(32), case.signature, case.public_key)
-        for wrong in (other, damaged) if algorithm != "ecrecover" else (other,):
-            with pytest.raises(CryptoFailure):
-                client.times(algorithm, wrong, 3)
+        with pytest.raises(CryptoFailure):
+            client.times(algorithm, other, 3)
     finally:
         client.close()
 
@@ -127,21 +113,11 @@ def test_other_verifiers_are_rows_beside_pqchains(capsys, nothing_built):
     words = ["gas", "--algorithm", "ML-DSA-44", "--verifier", name, "--rounds", "2", "--json"]
     assert main(words) == 0
     rows = json.loads(capsys.readouterr().out)["gas"]
-    evm = {
-        row["verifier"]: row
-        for row in rows
-        if (row["algorithm"], row["unit"]) == ("ML-DSA-44", "evm")
-    }
-    assert len(evm) == 2
-    # Portable code, which is slower than that with AVX2, if the processor has it.
-    assert evm[name]["gas"] > 0
+    chosen = [row for row in rows if (row["algorithm"], row["unit"]) == ("ML-DSA-44", "evm")]
+    assert [row["verifier"] for row in chosen][1:] == [name]
+    assert chosen[1]["gas"] > 0
     # The slope of two rounds may be below zero on a busy machine.
-    assert math.isfinite(evm[name]["word_seconds"])
-
-
-def test_unknown_verifier_gets_a_suggestion(capsys):
-    assert main(["gas", "--verifier", "circle"]) == 2
-    assert "did you mean 'circl'" in capsys.readouterr().err
+    assert math.isfinite(chosen[1]["word_seconds"])
 
 
 def test_verifiers_of_the_units_are_registered():
