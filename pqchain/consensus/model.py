@@ -15,23 +15,22 @@ import numpy as np
 from tqdm import tqdm
 
 from pqchain.consensus.builder import Load, ModelBlock, ViewBuilder
-from pqchain.consensus.engines import fast, uplink
-from pqchain.consensus.engines.compiled import HAS_NUMBA
+from pqchain.consensus.engines import events, fast
 from pqchain.consensus.runs import Height, Run, modelled_height, pipelined_height
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER, Array, Outcome, View
 from pqchain.errors import UnknownName
 
-Engine = Literal["fast", "numpy", "simpy"]
+Engine = Literal["fast", "simpy"]
 
 ENGINES: tuple[Engine, ...] = get_args(Engine)
-"""fast: numba if it is installed, else numpy. numpy: never numba. simpy: the reference."""
+"""fast: compiled by numba where it is installed. simpy: the reference."""
 
 
 def run(
     scenario: Scenario, *, engine: Engine = "fast", load: Load | None = None, progress: bool = False
 ) -> Run:
-    """Run a scenario with an engine: "fast", "numpy" or "simpy"; all return equal runs.
+    """Run a scenario with an engine: "fast" or "simpy"; both return equal runs.
 
     A height without finality ends the run. `load` supplies the transactions of the blocks; by
     default they are drawn from the scenario's seed. `progress` shows a progress bar of blocks.
@@ -123,7 +122,7 @@ def _chain(views: list[View], engine: Engine) -> list[tuple[int, Outcome]]:
         from pqchain.consensus.engines import simulate_uplink
 
         return simulate_uplink.play(views)
-    return uplink.play(views, use_numba=HAS_NUMBA and engine == "fast")
+    return events.play(views)
 
 
 def _play(view: View, engine: Engine) -> Outcome:
@@ -133,7 +132,7 @@ def _play(view: View, engine: Engine) -> Outcome:
         if view.link_times.uploads:
             return simulate_uplink.play([view])[0][1].before(view.deadline_ns)
         return simulate.play(view)
-    return fast.play(view, compiled=False if engine == "numpy" else None)
+    return fast.play(view)
 
 
 def _locked(view: View, outcome: Outcome, locks: Array) -> Array:

@@ -1,12 +1,12 @@
-"""Fast engine: computes one view in integer nanoseconds, compiled by numba if it is installed.
+"""Fast engine: computes one view in integer nanoseconds, compiled by numba.
 
 When a delegate votes depends on the votes that its processor handles first, so the times of votes
 are a fixed point: they are recomputed from a first guess until they are stable. Because every
 message takes at least one nanosecond, there is one fixed point only, and it is what the reference
-engine computes event by event. Without numba the same is computed with numpy, row by row and more
-slowly.
+engine computes event by event. Without numba the same functions are interpreted, a hundred times
+more slowly, which suffices for some hundreds of nodes.
 
-The laws "host" and "uplink" are simulated by `hosted` and `uplink`, event by event. Gossip is a
+The laws "host" and "uplink" are simulated by `events`, event by event. Gossip is a
 shortest-path problem from the proposer, because the time of a message does not depend on other
 messages. The servers of the delegates are in `rows`; `compiled` wraps numba.
 """
@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from pqchain.consensus import draws
-from pqchain.consensus.engines import hosted, uplink
-from pqchain.consensus.engines.compiled import HAS_NUMBA, arrival, compiled, integers_below
+from pqchain.consensus.engines import events
+from pqchain.consensus.engines.compiled import arrival, compiled, integers_below
 from pqchain.consensus.engines.rows import Rows, queue
 from pqchain.consensus.view import (
     BLOCK,
@@ -39,31 +38,22 @@ _MAX_PASSES = 10_000
 """Maximum number of passes; at most 10 are usual, and contrived views need dozens."""
 
 
-def play(view: View, *, compiled: bool | None = None) -> Outcome:
-    """Simulate one view, with numba or numpy; by default with numba if it is installed.
-
-    Raises PqchainError if `compiled` is true without numba, or if the times do not settle.
-    """
-    use = HAS_NUMBA if compiled is None else compiled
-    if use and not HAS_NUMBA:
-        raise PqchainError(
-            "compiled must be False if numba is not installed; got True. "
-            "Run `pip install numba`, or leave `compiled` out."
-        )
-    if view.link_times.uploads:
-        outcome = uplink.play([view], use_numba=use)[0][1]
-    elif view.link_times.processors:
-        outcome = hosted.play(view)
+# Interpreted draws wrap around, too.
+@np.errstate(over="ignore")
+def play(view: View) -> Outcome:
+    """Simulate one view. Raises PqchainError if its times do not settle."""
+    if view.link_times.uploads or view.link_times.processors:
+        outcome = events.play([view])[0][1]
     else:
-        outcome = _serial(view) if view.serial_pair_ns else _quorums(view, use)
+        outcome = _serial(view) if view.serial_pair_ns else _quorums(view)
     return outcome.before(view.deadline_ns)
 
 
-def _quorums(view: View, with_numba: bool) -> Outcome:
+def _quorums(view: View) -> Outcome:
     """Compute the times of votes and commits by iteration until they no longer change."""
     never = np.full(view.count, NEVER, dtype=np.int64)
-    block, reached = _block(view, with_numba)
-    rows = Rows(view, block, with_numba)
+    block, reached = _block(view)
+    rows = Rows(view, block)
     is_invalid = view.values[view.proposer] == NO_BLOCK
     if not (view.phases > 0 or view.all_to_all):
         # No votes are sent: a delegate appends the block when it has verified it.
@@ -74,7 +64,7 @@ def _quorums(view: View, with_numba: bool) -> Outcome:
     verified, prepared = rows.verified_without_votes(), never.copy()
     # Without commits, only votes that arrive before the block change when it is verified. Passes
     # compute only that time until it is stable; one full pass then finds the quorums.
-    verified_only = with_numba and view.phases < 2
+    verified_only = view.phases < 2
     for _ in range(_MAX_PASSES):
         departs_vote = np.where(voters & (verified < NEVER), verified + view.sign_ns, NEVER)
         departs_commit = np.where(prepared < NEVER, prepared + view.sign_ns, NEVER)
@@ -100,7 +90,7 @@ def _quorums(view: View, with_numba: bool) -> Outcome:
     return Outcome(verified, prepared, final, reached)
 
 
-def _block(view: View, with_numba: bool) -> tuple[Array, Array]:
+def _block(view: View) -> tuple[Array, Array]:
     """Return when the block arrives at each delegate (or its downlink) and, by gossip, each node.
 
     NEVER for crashed delegates.
@@ -110,8 +100,7 @@ def _block(view: View, with_numba: bool) -> tuple[Array, Array]:
     if not view.alive[view.proposer]:
         return block, reached
     if view.overlay is not None:
-        shortest = _shortest_compiled if with_numba else _shortest_with_numpy
-        reached = shortest(view, view.overlay, int(view.overlay.delegates[view.proposer]))
+        reached = _gossip(view, view.overlay, int(view.overlay.delegates[view.proposer]))
         block = reached[view.overlay.delegates]
     elif view.all_to_all:
         block[:] = view.ready_ns
@@ -122,7 +111,7 @@ def _block(view: View, with_numba: bool) -> tuple[Array, Array]:
     return np.where(view.alive, block, NEVER), reached
 
 
-def _shortest_compiled(view: View, overlay: Overlay, source: int) -> Array:
+def _gossip(view: View, overlay: Overlay, source: int) -> Array:
     link_times = view.link_times
     return _shortest(
         overlay.nodes, overlay.peers, np.uint64(overlay.key), source, view.ready_ns,
@@ -130,36 +119,6 @@ def _shortest_compiled(view: View, overlay: Overlay, source: int) -> Array:
         link_times.max_jitter_ns,
         view.disturbance.as_tuple(BLOCK), overlay.silent, overlay.side,
     )  # fmt: skip
-
-
-def _shortest_with_numpy(view: View, overlay: Overlay, source: int) -> Array:
-    """Return when each node first receives the block; edges are relaxed until no time improves."""
-    disturbance, link_times = view.disturbance, view.link_times
-    reached = np.full(overlay.nodes, NEVER, dtype=np.int64)
-    reached[source] = view.ready_ns
-    changed = np.array([source])
-    while len(changed):
-        before = reached.copy()
-        relay = np.where(changed == source, 0, overlay.relay_ns)
-        for index in range(overlay.peers):
-            distance: Any = index
-            if index and overlay.peers < overlay.nodes - 1:
-                distance = draws.integers_below(overlay.key, changed, index, overlay.nodes - 1)
-            peer = (changed + 1 + distance) % overlay.nodes
-            sender_region, receiver_region = overlay.regions[changed], overlay.regions[peer]
-            sent = before[changed] + relay + (index + 1) * link_times.send_ns[BLOCK, sender_region]
-            at = disturbance.arrivals(
-                BLOCK,
-                changed,
-                index,
-                at=sent + link_times.latency_ns[BLOCK, sender_region, receiver_region],
-                max_jitter_ns=link_times.max_jitter_ns[sender_region, receiver_region],
-                partitioned=overlay.side[changed] != overlay.side[peer],
-            )
-            received = ~overlay.silent[peer]
-            np.minimum.at(reached, peer[received], at[received])
-        changed = np.flatnonzero(reached < before)
-    return reached
 
 
 @compiled

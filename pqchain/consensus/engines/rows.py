@@ -1,16 +1,15 @@
 """One pass of the fast engine: the messages, the downlink and the processor of each receiver.
 
 A first-in first-out server is end = max(end, arrival) + service over the sorted arrivals. A row is
-one receiver; rows are computed by compiled code, or one by one with numpy, with equal results.
-Compiled code computes arrival times on use and never stores them, so memory grows with the number
-of delegates and not with its square.
+one receiver. Arrival times are computed on use and never stored, so memory grows with the number of
+delegates and not with its square.
 """
 
 from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,23 +20,53 @@ _PARALLEL_ROWS = 256
 """Number of delegates from which on threads compute rows; starting them takes about 0.2 ms."""
 
 
+class _Rows(NamedTuple):
+    """Fields of a view and its `LinkTimes` for compiled code, which accepts no dataclasses."""
+
+    block: Array
+    has_block: Flags
+    """Whether the delegate has the block from the start and need not verify it."""
+    regions: Array
+    send_ns: Array
+    latency_ns: Array
+    max_jitter_ns: Array
+    link_per_pair: bool
+    downlink_ns: Array
+    downlink_latency_ns: int
+    disturbance: Any
+    side: Flags
+    alive: Flags
+    values: Array
+    willing: Flags
+    equivocates: Flags
+    block_ns: Array
+    vote_ns: Array
+    quorum: int
+
+
 class Rows:
     """Queueing model of a view: the messages, downlink and processor of each receiver (row)."""
 
-    def __init__(self, view: View, block: Array, compiled: bool) -> None:
-        self.view, self.block, self.compiled = view, block, compiled
-        # These have the block from the start and need not verify it.
-        self.has_block = (np.arange(view.count) == view.proposer) | view.all_to_all
+    def __init__(self, view: View, block: Array) -> None:
+        link_times = view.link_times
         # Gossip delivers the block to the processor directly, without a downlink.
-        self.downlink_ns = (
-            view.link_times.downlink_ns if view.overlay is None else np.zeros(3, dtype=np.int64)
-        )
+        no_downlink = np.zeros(3, dtype=np.int64)
+        fields: dict[str, Any] = {
+            "block": block,
+            "has_block": (np.arange(view.count) == view.proposer) | view.all_to_all,
+            "downlink_ns": link_times.downlink_ns if view.overlay is None else no_downlink,
+            "disturbance": tuple(map(view.disturbance.as_tuple, (BLOCK, VOTE, COMMIT))),
+        }
+        for name in set(_Rows._fields) - fields.keys():
+            fields[name] = getattr(link_times if hasattr(link_times, name) else view, name)
+        self._rows = _Rows(**fields)
 
     def verified_without_votes(self) -> Array:
         """Return when each delegate would verify the block if no votes arrived, in ns."""
-        downlink = self.downlink_ns[BLOCK] + self.view.link_times.downlink_latency_ns
-        verified = np.where(self.has_block, 0, downlink + self.view.block_ns) + self.block
-        return np.where(self.block < NEVER, verified, NEVER)
+        rows = self._rows
+        downlink = rows.downlink_ns[BLOCK] + rows.downlink_latency_ns
+        verified = np.where(rows.has_block, 0, downlink + rows.block_ns) + rows.block
+        return np.where(rows.block < NEVER, verified, NEVER)
 
     def compute(self, bases: Array, votes: Array, commits: Array, *, verified_only: bool) -> Array:
         """Return an array (3, delegates): times of verified block, vote quorum and commit quorum.
@@ -46,69 +75,16 @@ class Rows:
         when delegates have signed theirs. `verified_only` computes only the first row where that
         is cheaper.
         """
-        if self.compiled:
-            return self._compiled(bases, votes, commits, verified_only)
-        out = np.full((3, self.view.count), NEVER, dtype=np.int64)
-        for j in np.flatnonzero(self.view.alive):
-            out[:, j] = self._row(int(j), bases, votes, commits)
-        return out
-
-    def _row(self, j: int, bases: Array, votes: Array, commits: Array) -> tuple[int, int, int]:
-        """Return the three times of `compute` for delegate `j`, computed with numpy."""
-        view, count = self.view, self.view.count
-        block = NEVER if self.has_block[j] else int(self.block[j])
-        senders = np.arange(count)
-        messages = [
-            np.where(
-                (base < NEVER) & (senders != j), view.arrivals(kind, senders, j, base=base), NEVER
-            )
-            for kind, base in zip((VOTE, COMMIT), bases, strict=True)
-        ]
-        at = np.concatenate([[block], *messages])
-        kind = np.concatenate([[BLOCK], np.repeat([VOTE, COMMIT], count)])
-        # Stable over (block, votes, commits) by sender: equal times are served in that order.
-        order = np.argsort(at, kind="stable")
-        order = order[at[order] < NEVER]
-        ends = at[order]
-        if self.downlink_ns[BLOCK]:
-            ends = queue(ends, self.downlink_ns[kind[order]]) + view.link_times.downlink_latency_ns
-        service = np.where(kind[order] == BLOCK, view.block_ns[j], view.vote_ns[j])
-        ends = queue(ends, service)
-        finished = np.full(2 * count + 1, NEVER, dtype=np.int64)
-        finished[order] = ends
-        verified = int(self.block[j]) if self.has_block[j] else int(finished[0])
-        if verified >= NEVER:
-            return NEVER, NEVER, NEVER
-        counted = (view.values == view.values[j]) | view.equivocates
-        results = []
-        for ended, counts_own, departs in (
-            (finished[1 : count + 1], bool(view.willing[j]), votes),
-            (finished[count + 1 :], True, commits),
-        ):
-            times = np.where(counted, ended, NEVER)
-            times[j] = departs[j] if counts_own else NEVER
-            results.append(max(int(np.sort(times)[view.quorum - 1]), verified))
-        return verified, results[0], results[1]
-
-    def _compiled(self, bases: Array, votes: Array, commits: Array, verified_only: bool) -> Array:
-        view, link_times = self.view, self.view.link_times
-        out = np.full((3, view.count), NEVER, dtype=np.int64)
-        has_commits = bool((bases[1] < NEVER).any())
-        disturbance = tuple(view.disturbance.as_tuple(kind) for kind in (BLOCK, VOTE, COMMIT))
-        arguments = (
-            self.block, self.has_block, bases, votes, commits, view.regions, link_times.send_ns,
-            link_times.latency_ns, link_times.max_jitter_ns, link_times.link_per_pair,
-            self.downlink_ns, link_times.downlink_latency_ns, disturbance, view.side, view.alive,
-            view.values, view.willing, view.equivocates, view.block_ns, view.vote_ns, view.quorum,
-            has_commits, verified_only, out,
-        )  # fmt: skip
-        if view.count < _PARALLEL_ROWS:
-            compute_rows(0, view.count, *arguments)
+        count = len(self._rows.block)
+        out = np.full((3, count), NEVER, dtype=np.int64)
+        arguments = self._rows, bases, votes, commits, verified_only, out
+        if count < _PARALLEL_ROWS:
+            compute_rows(0, count, *arguments)
             return out
         # Threads need no lock: each row writes to its own column of `out` only. There are more
         # parts than threads, because parts of equal size need not take equal time.
         processors = os.cpu_count() or 1
-        edges = np.linspace(0, view.count, 4 * processors + 1).astype(int).tolist()
+        edges = np.linspace(0, count, 4 * processors + 1).astype(int).tolist()
         with ThreadPoolExecutor(processors) as pool:
             list(
                 pool.map(lambda start, end: compute_rows(start, end, *arguments), edges, edges[1:])
@@ -158,18 +134,29 @@ def sort(values: Any, scratch: Any, heads: Any) -> None:
 
 @compiled
 def compute_rows(
-    first: int, last: int,
-    block: Array, has_block: Flags, bases: Array, votes: Array, commits: Array, regions: Array,
-    send_ns: Array, latency_ns: Array, max_jitter_ns: Array, link_per_pair: bool,
-    downlink_ns: Array, downlink_latency_ns: int, disturbance: Any, side: Flags, alive: Flags,
-    values: Array, willing: Flags, equivocates: Flags,
-    block_ns: Array, vote_ns: Array, quorum: int, has_commits: bool, verified_only: bool,
+    first: int,
+    last: int,
+    rows: _Rows,
+    bases: Array,
+    votes: Array,
+    commits: Array,
+    verified_only: bool,
     out: Array,
-) -> None:  # fmt: skip
+) -> None:
     """Fill `out` with the result of `Rows.compute` for the delegates `first` to `last` - 1.
 
     If all votes count equally, only their times are sorted; otherwise (time, kind, sender).
     """
+    block, has_block, values, equivocates = (
+        rows.block,
+        rows.has_block,
+        rows.values,
+        rows.equivocates,
+    )
+    block_ns, vote_ns, quorum, willing = rows.block_ns, rows.vote_ns, rows.quorum, rows.willing
+    downlink_ns, side, regions = rows.downlink_ns, rows.side, rows.regions
+    send_ns, latency_ns, max_jitter_ns = rows.send_ns, rows.latency_ns, rows.max_jitter_ns
+    has_commits = bases[1].min() < NEVER
     count = len(block)
     kinds = 2 if has_commits else 1
     uniform = not has_commits and downlink_ns[0] == 0
@@ -179,7 +166,7 @@ def compute_rows(
     # Lower bound of the arrival of votes: a block before it is verified without any delay.
     earliest_vote = bases[0].min() + send_ns[1].min() + latency_ns[1].min()
     for j in range(first, last):
-        if not alive[j]:
+        if not rows.alive[j]:
             continue
         undelayed = has_block[j] or block[j] <= earliest_vote or block[j] >= NEVER
         if uniform and verified_only and undelayed:
@@ -196,14 +183,14 @@ def compute_rows(
             size = 1
         receiver_region = regions[j]
         for kind in range(1, kinds + 1):
-            disturbed = disturbance[kind]
+            disturbed = rows.disturbance[kind]
             for i in range(count):
                 base = bases[kind - 1, i]
                 if base >= NEVER or i == j:
                     continue
                 sender_region = regions[i]
                 step = j - i if j > i else j - i + count
-                copies = 1 if link_per_pair else step
+                copies = 1 if rows.link_per_pair else step
                 time = base + latency_ns[kind, sender_region, receiver_region]
                 time += send_ns[kind, sender_region] * copies
                 partitioned = side[i] != side[j]
@@ -234,7 +221,7 @@ def compute_rows(
             time, kind = at[index], label[index] // count
             if downlink_ns[0]:
                 link = max(link, time) + downlink_ns[kind]
-                time = link + downlink_latency_ns
+                time = link + rows.downlink_latency_ns
             processor = max(processor, time) + (block_ns[j] if kind == 0 else vote_ns[j])
             if kind == 0:
                 verified = processor

@@ -1,8 +1,9 @@
-"""Fast engine of the law "uplink", whose heights may overlap.
+"""Fast engine of the laws "host" and "uplink", event by event.
 
-An event queue of arrivals, ends of jobs and changes of the shared links. The links are two matrices
-by sender and receiver, remaining bits and rates, which compiled code updates at every change; the
-meaning of both is that of `consensus.sharing`.
+On "host" the processors of one computer run all delegates: a job is a message to handle or a vote
+to sign, and all jobs of a delegate run on one processor. On "uplink" heights may overlap, and
+messages share links: two matrices by sender and receiver, remaining bits and rates, which compiled
+code updates at every change; the meaning of both is that of `consensus.sharing`.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ _ORDER = (0, 1, 3, 2, 4)
 """Order of messages of one height that a delegate sends at once, by kind."""
 
 
-def play(views: Sequence[View], *, use_numba: bool) -> list[tuple[int, Outcome]]:
+def play(views: Sequence[View]) -> list[tuple[int, Outcome]]:
     """Simulate overlapping heights; return when each was started, and its outcome.
 
     The first view has absolute times; the `ready_ns` of the others counts from when their proposer
     enters.
     """
-    return _Chain(views, use_numba).run()
+    return _Chain(views).run()
 
 
 class _Height:
@@ -49,8 +50,11 @@ class _Height:
         self.early: list[list[tuple[int, int]]] = [[] for _ in range(count)]
         self.values, self.willing = view.values.tolist(), view.willing.tolist()
         self.equivocates, self.sign_ns = view.equivocates.tolist(), view.sign_ns.tolist()
-        votes = view.vote_ns.tolist()
-        self.services = (view.block_ns.tolist(), votes, votes)
+        handling_ns = view.link_times.handling_ns
+        self.services = [
+            (verify_ns + handling_ns[kind]).tolist()
+            for kind, verify_ns in enumerate((view.block_ns, view.vote_ns, view.vote_ns))
+        ]
         self.bits = (*view.link_times.bits, view.certificate_bits, view.certificate_bits)
         self.latency_ns = view.link_times.latency_ns.tolist()
         self.max_jitter_ns = view.link_times.max_jitter_ns.tolist()
@@ -62,7 +66,7 @@ class _Height:
 
 
 class _Chain:
-    def __init__(self, views: Sequence[View], use_numba: bool) -> None:
+    def __init__(self, views: Sequence[View]) -> None:
         first = views[0]
         self.count, self.deadline_ns = first.count, first.deadline_ns
         self.alive, self.side = first.alive.tolist(), first.side.tolist()
@@ -70,10 +74,12 @@ class _Chain:
         self.heights = [_Height(view) for view in views]
         self.now, self.number = 0, 0
         self.events: list[tuple[int, int, int, Callable[..., None], tuple[Any, ...]]] = []
-        # By rank: heap of (arrival, height, kind, sender), and whether it processes one.
-        self.jobs: list[list[tuple[int, int, int, int]]] = [[] for _ in range(self.count)]
-        self.is_busy = [False] * self.count
-        self.links = _Links(first, use_numba)
+        self.is_hosted = first.link_times.processors > 0
+        processors = first.link_times.processors or self.count
+        # By processor: heap of (arrival, height, kind, sender, rank), and whether it has a job.
+        self.jobs: list[list[tuple[int, int, int, int, int]]] = [[] for _ in range(processors)]
+        self.is_busy = [False] * processors
+        self.links = None if self.is_hosted else _Links(first)
         self.settles_ns = self.finishes_ns = NEVER
 
     def run(self) -> list[tuple[int, Outcome]]:
@@ -112,37 +118,49 @@ class _Chain:
             height.early[rank].append((kind, sender))
 
     def _queue(self, number: int, kind: int, sender: int, rank: int) -> None:
-        heapq.heappush(self.jobs[rank], (self.now, number, kind, sender))
-        if not self.is_busy[rank]:
-            self._at(self.now, self._start, rank, after=_START)
+        processor = rank % len(self.jobs)
+        heapq.heappush(self.jobs[processor], (self.now, number, kind, sender, rank))
+        if not self.is_busy[processor]:
+            self._at(self.now, self._start, processor, after=_START)
 
-    def _start(self, rank: int) -> None:
-        if self.is_busy[rank] or not self.jobs[rank]:
+    def _start(self, processor: int) -> None:
+        if self.is_busy[processor] or not self.jobs[processor]:
             return
-        self.is_busy[rank] = True
-        _, number, kind, sender = heapq.heappop(self.jobs[rank])
-        service = self.heights[number].services[kind][rank]
+        self.is_busy[processor] = True
+        _, number, kind, sender, rank = heapq.heappop(self.jobs[processor])
+        height = self.heights[number]
+        service = height.sign_ns[rank] if sender == rank else height.services[kind][rank]
         self._at(self.now + service, self._end, number, kind, sender, rank)
 
     def _end(self, number: int, kind: int, sender: int, rank: int) -> None:
-        height = self.heights[number]
-        if kind == BLOCK:
+        height, processor = self.heights[number], rank % len(self.jobs)
+        if sender == rank:
+            self._signed(number, kind, rank)
+        elif kind == BLOCK:
             self._verified(number, rank)
         elif height.equivocates[sender] or height.values[sender] == height.values[rank]:
             self._count(number, kind, rank)
-        self.is_busy[rank] = False
-        if self.jobs[rank]:
-            self._at(self.now, self._start, rank, after=_START)
+        self.is_busy[processor] = False
+        if self.jobs[processor]:
+            self._at(self.now, self._start, processor, after=_START)
 
     def _verified(self, number: int, rank: int) -> None:
         height = self.heights[number]
         height.verified[rank] = self.now
-        if not height.view.phases:
+        if not height.view.phases and not height.view.all_to_all:
             height.final[rank] = self.now if height.willing[rank] else NEVER
             return
         self._check(number, rank)
         if height.willing[rank] or height.equivocates[rank]:
-            self._at(self.now + height.sign_ns[rank], self._signed, number, VOTE, rank)
+            self._sign(number, VOTE, rank)
+
+    def _sign(self, number: int, kind: int, rank: int) -> None:
+        """Sign a vote: on "host" as a job, otherwise in parallel with other work."""
+        if self.is_hosted:
+            self._queue(number, kind, rank, rank)
+        else:
+            sign_ns = self.heights[number].sign_ns[rank]
+            self._at(self.now + sign_ns, self._signed, number, kind, rank)
 
     def _signed(self, number: int, kind: int, rank: int) -> None:
         # The vote of a delegate that equivocates counts at every receiver, but not at itself.
@@ -163,7 +181,7 @@ class _Chain:
         if view.phases == 2 and votes and height.prepared[rank] == NEVER:
             height.prepared[rank] = self.now
             self._send_certificate(number, _VOTE_QUORUM, rank)
-            self._at(self.now + height.sign_ns[rank], self._signed, number, COMMIT, rank)
+            self._sign(number, COMMIT, rank)
             if number + 1 < len(self.heights):
                 self._enter(number + 1, rank)
         if (commits if view.phases == 2 else votes) and height.final[rank] == NEVER:
@@ -178,6 +196,12 @@ class _Chain:
             self._send(number, kind, rank)
 
     def _send(self, number: int, kind: int, sender: int) -> None:
+        if self.links is None:
+            for receiver in range(self.count):
+                if receiver != sender and self.alive[receiver]:
+                    # One nanosecond on the link, as `network.link_times` gives it.
+                    self._travel(number, kind, sender, receiver, sent_ns=self.now + 1)
+            return
         bits = self.heights[number].bits[kind]
         for receiver in range(self.count):
             if receiver != sender:
@@ -192,6 +216,7 @@ class _Chain:
             self._at(self.now, self._settle, after=_SETTLE)
 
     def _settle(self) -> None:
+        assert self.links is not None
         self.settles_ns = NEVER
         self.finishes_ns = self.links.settle(self.now)
         if self.finishes_ns < NEVER:
@@ -201,16 +226,17 @@ class _Chain:
         # Rates may have changed since this event was scheduled, which makes it stale.
         if time != self.finishes_ns:
             return
+        assert self.links is not None
         self.finishes_ns = NEVER
         for sender, receiver, number, kind in self.links.finish(self.now):
             if kind <= COMMIT and self.alive[receiver]:
-                self._travel(number, kind, sender, receiver)
+                self._travel(number, kind, sender, receiver, sent_ns=self.now)
         self._settle_later()
 
-    def _travel(self, number: int, kind: int, sender: int, receiver: int) -> None:
+    def _travel(self, number: int, kind: int, sender: int, receiver: int, *, sent_ns: int) -> None:
         height, i, j = self.heights[number], self.regions[sender], self.regions[receiver]
         at = height.view.disturbance.arrival(
-            kind, sender, receiver, at=self.now + height.latency_ns[kind][i][j],
+            kind, sender, receiver, at=sent_ns + height.latency_ns[kind][i][j],
             max_jitter_ns=height.max_jitter_ns[i][j],
             partitioned=self.side[sender] != self.side[receiver],
         )  # fmt: skip
@@ -221,7 +247,7 @@ class _Chain:
 class _Links:
     """Messages that wait for the link of their pair, and those under way, as matrices."""
 
-    def __init__(self, view: View, use_numba: bool) -> None:
+    def __init__(self, view: View) -> None:
         count, regions = view.count, view.regions
         self.waiting: list[list[list[tuple[int, int, int, int, int]]]] = [
             [[] for _ in range(count)] for _ in range(count)
@@ -234,13 +260,10 @@ class _Links:
         self.uploads = np.array(view.link_times.uploads, dtype=np.int64)[regions]
         self.downloads = np.array(view.link_times.downloads, dtype=np.int64)[regions]
         self.now = 0
-        self.progress, self.share = (
-            (_progress_compiled, _share_compiled) if use_numba else (_progress, _share)
-        )
 
     def finish(self, now: int) -> list[tuple[int, int, int, int]]:
         """Return sender, receiver, height and kind of the messages that are sent by `now`."""
-        self.progress(self.remaining, self.rates, now - self.now)
+        progress(self.remaining, self.rates, now - self.now)
         self.now = now
         ended = np.argwhere((self.rates > 0) & (self.remaining <= 0)).tolist()
         for sender, receiver in ended:
@@ -249,7 +272,7 @@ class _Links:
 
     def settle(self, now: int) -> int:
         """Start the messages whose pair is free; return when the next one is sent in full."""
-        self.progress(self.remaining, self.rates, now - self.now)
+        progress(self.remaining, self.rates, now - self.now)
         self.now = now
         for pair in [pair for pair in self.ready if pair not in self.message]:
             sender, receiver = pair
@@ -259,16 +282,18 @@ class _Links:
             self.remaining[pair] = bits * SECOND
             if not queue:
                 self.ready.discard(pair)
-        left = int(self.share(self.remaining, self.rates, self.uploads, self.downloads))
+        left = int(set_fair_rates(self.remaining, self.rates, self.uploads, self.downloads))
         return min(now + left, NEVER)
 
 
-def _progress(remaining: Array, rates: Array, nanoseconds: int) -> None:
+@compiled
+def progress(remaining: Array, rates: Array, nanoseconds: int) -> None:
     """Subtract from the remaining bits (in billionths) what was sent in that time."""
     remaining -= rates * nanoseconds
 
 
-def _share(remaining: Array, rates: Array, uploads: Array, downloads: Array) -> Any:
+@compiled
+def set_fair_rates(remaining: Array, rates: Array, uploads: Array, downloads: Array) -> Any:
     """Set the max-min fair rates; return the nanoseconds until the next message is sent in full."""
     count = len(uploads)
     is_left = remaining > 0
@@ -300,6 +325,3 @@ def _share(remaining: Array, rates: Array, uploads: Array, downloads: Array) -> 
             if rates[i, j]:
                 ends = min(ends, -(-remaining[i, j] // rates[i, j]))
     return ends
-
-
-_progress_compiled, _share_compiled = compiled(_progress), compiled(_share)
