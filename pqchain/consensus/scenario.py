@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pqchain.chain import encoding
 from pqchain.checks import Doc, Ge, Le, declared, integer
-from pqchain.consensus import identifiers, lengths
+from pqchain.consensus import lengths
 from pqchain.consensus.faults import NO_FAULTS, RANKS, Faults
 from pqchain.consensus.network import Network, named
 from pqchain.costs import Costs, CostTable
@@ -41,6 +43,15 @@ Exchange = Literal["broadcast", "all-to-all"]
 Proposal = Literal["votes", "luck", "dpos"]
 Certificates = Literal["none", "broadcast", "next-block"]
 Voting = Literal["plurality", "approval", "weighted"]
+
+_FORMER = {"service_times": "prices", "key_mode": "public_key"}
+"""Fields by their name in the identifiers of stored results, where it is a former one."""
+
+_ADDED = {
+    "certificates": "none", "pipelined": False, "decode_key_seconds": 0.0, "anchor_seconds": 0.0,
+}  # fmt: skip
+"""Fields that stored results lack, with the value that has no effect."""
+
 
 _PAPER_SERIAL = named("paper-serial")
 
@@ -367,4 +378,16 @@ class Scenario:
             "costs_source": self.costs.source,
             "schema_version": SCHEMA_VERSION,
         }
-        return identifiers.digest(values)
+        text = json.dumps(_effective(values), sort_keys=True, default=_plain)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(part: Any) -> dict[str, Any]:
+    values = _effective(dataclasses.asdict(part))
+    return {_FORMER.get(name, name): value for name, value in values.items()}
+
+
+def _effective(values: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value for name, value in values.items() if name not in _ADDED or value != _ADDED[name]
+    }

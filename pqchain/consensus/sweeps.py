@@ -7,12 +7,11 @@ returned in the order of the scenarios, so they do not depend on which worker ra
 
 from __future__ import annotations
 
-import math
 import multiprocessing
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Sequence, Set
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from itertools import product
 from pathlib import Path
@@ -21,34 +20,20 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
-from pqchain import installation
+from pqchain import results
 from pqchain.checks import integer
 from pqchain.consensus import model, runs
 from pqchain.consensus.model import Engine
 from pqchain.consensus.network import Network, named
-from pqchain.consensus.scenario import SCHEMA_VERSION, Scenario
+from pqchain.consensus.scenario import Scenario
 from pqchain.costs import CostTable
 from pqchain.errors import DataError, PqchainError, UnknownName
-from pqchain.results import checksum
-from pqchain.results.files import check_writable
 from pqchain.scheduler import run_tasks
 
 BATCH = 50
 """Scenarios per task; schedulers handle some hundreds of tasks per second."""
 
-ATTEMPTS = 5
-"""Maximum number of process pools of a sweep, of which the next is started when a process dies.
-
-A Dask scheduler limits attempts by its setting `distributed.scheduler.allowed-failures`.
-"""
-
 Row = dict[str, Any]
-
-_LINE = b'{"schema_version": '
-"""First bytes of each line of a store."""
-
-_MAX_LINE_BYTES = 1 << 20
-"""Maximum length of a line of a store: some hundred times a row."""
 
 
 def grid(
@@ -97,11 +82,10 @@ def sweep(
 
     `workers` is the number of processes on this machine: by default one per processor; 1 runs
     everything in this process. `scheduler` ("tls://host:port") uses the workers of Dask instead,
-    which need this package installed; some of their rows are computed again here. `store` is a file
-    of results by identifier; scenarios in it are not run again. A scenario that an engine cannot
-    run is a row with status "unsupported". Raises UsageError, Unsupported without Dask, DataError
-    for a file that is not a store and for a worker's wrong row, and PqchainError if workers die
-    repeatedly.
+    which need this package installed; some of their rows are computed again here. `store` is a
+    table (.csv) of results; scenarios in it are not run again. A scenario that an engine cannot run
+    is a row with status "unsupported". Raises UsageError, Unsupported without Dask, DataError for a
+    file that is not a store and for a worker's wrong row, and PqchainError if a worker dies.
     """
     if engine not in model.ENGINES:
         raise UnknownName("engine", engine, model.ENGINES)
@@ -109,7 +93,8 @@ def sweep(
     if workers is not None:
         integer("workers", workers, least=1)
     identified = [(scenario.identifier, scenario) for scenario in scenarios]
-    known = {} if store is None else _read_store(Path(store), {name for name, _ in identified})
+    known = {} if store is None else _read_store(Path(store))
+    stored = len(known)
     pending = list({name: scenario for name, scenario in identified if name not in known}.values())
     tasks: list[_Task] = [
         (pending[first : first + batch], engine) for first in range(0, len(pending), batch)
@@ -118,18 +103,24 @@ def sweep(
     counts_blocks = len(pending) == 1 and scheduler is None
     batches: Iterator[list[Row]]
     if scheduler is not None:
-        results = run_tasks(run_batch, tasks, address=scheduler, size=batch, check=_check_rows)
-        batches = (rows for _, rows in results)
+        replies = run_tasks(run_batch, tasks, address=scheduler, size=batch, check=_check_rows)
+        batches = (rows for _, rows in replies)
     elif len(tasks) < 2 or workers == 1:
         batches = (run_batch(*task, progress=progress and counts_blocks) for task in tasks)
     else:
         batches = _with_processes(tasks, min(workers or os.cpu_count() or 1, len(tasks)))
     with tqdm(total=len(pending), disable=counts_blocks or not progress, unit="scenario") as bar:
-        for rows in batches:
-            # Stored batch by batch, so that an interruption loses only the batches in progress.
-            _append(store, rows)
-            known.update((row["scenario"], row) for row in rows)
-            bar.update(len(rows))
+        try:
+            for rows in batches:
+                known.update((row["scenario"], row) for row in rows)
+                bar.update(len(rows))
+                # A kill loses a tenth at most; writing after every batch would take quadratic time.
+                if store is not None and len(known) > 1.1 * stored:
+                    results.save(runs.SWEEP.frame(known.values()), store)
+                    stored = len(known)
+        finally:
+            if store is not None and len(known) > stored:
+                results.save(runs.SWEEP.frame(known.values()), store)
     return runs.SWEEP.frame(known[name] for name, _ in identified)
 
 
@@ -166,68 +157,31 @@ def _check_rows(task: _Task, rows: list[Row]) -> tuple[_Task, list[Row]]:
 
 
 def _with_processes(tasks: list[_Task], workers: int) -> Iterator[list[Row]]:
-    """Run tasks in a pool of processes; when a process dies, pending tasks go to a new pool."""
-    pending, attempts = dict(enumerate(tasks)), 0
+    """Run tasks in a pool of processes."""
     # Spawn, not fork: a fork does not copy the threads of compiled code.
     context = multiprocessing.get_context("spawn")
-    while pending:
-        # A pool whose process died cannot be used again, so each attempt starts a new one.
-        with ProcessPoolExecutor(workers, mp_context=context) as pool:
-            futures = {pool.submit(run_batch, *task): number for number, task in pending.items()}
-            try:
-                while futures:
-                    for future in wait(futures, return_when=FIRST_COMPLETED).done:
-                        rows = future.result()
-                        del pending[futures.pop(future)]
-                        yield rows
-            except BrokenProcessPool as error:
-                attempts += 1
-                if attempts >= ATTEMPTS:
-                    raise PqchainError(
-                        f"worker processes died repeatedly: {attempts} pools lost a process, and "
-                        f"{len(pending)} batches are not done ({error}). Use fewer workers, or "
-                        "smaller scenarios if memory ran out; in a script, call sweep under "
-                        "`if __name__ == '__main__':`."
-                    ) from error
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        futures = [pool.submit(run_batch, *task) for task in tasks]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        except BrokenProcessPool as error:
+            raise PqchainError(
+                f"a worker process died ({error}). Run the sweep again, which continues if it has "
+                "a store; use fewer workers, or smaller scenarios if memory ran out; in a script, "
+                "call sweep under `if __name__ == '__main__':`."
+            ) from error
+        finally:
+            # An error of one batch must not wait for the others.
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _read_store(store: Path, wanted: Set[str]) -> dict[str, Row]:
-    """Return the stored rows of the scenarios in `wanted`; truncate an incomplete last line.
-
-    Creates the store's folder if needed. Raises DataError for a file that is not a store.
-    """
+def _read_store(store: Path) -> dict[str, Row]:
+    """Return the stored rows by scenario. Raises DataError for a file that is not a store."""
     # A store that cannot be written raises its error here, before the runs.
     if not store.exists():
         store.parent.mkdir(parents=True, exist_ok=True)
-        check_writable(store)
+        results.check_table(store)
         return {}
-    known: dict[str, Row] = {}
-    complete_bytes = 0
-    for number, line in enumerate(installation.read_lines(store, _MAX_LINE_BYTES), start=1):
-        # An interruption may leave the start of a line; any other text is an error below.
-        if not line.endswith(b"\n") and line[: len(_LINE)] == _LINE[: len(line)]:
-            with store.open("r+b") as file:
-                file.truncate(complete_bytes)
-            break
-        complete_bytes += len(line)
-        where, remedy = f"line {number} of {store}", "give another file, or delete this one"
-        entry = checksum.loads(line, where, remedy)
-        try:
-            row, version, name = entry["row"], entry["schema_version"], entry["row"]["scenario"]
-        except (KeyError, TypeError):
-            raise DataError(f"{where} is not a result of a sweep; {remedy}") from None
-        # Rows of another schema version are results of another model: computed again.
-        if version == SCHEMA_VERSION and name in wanted:
-            known[name] = {key: math.nan if value is None else value for key, value in row.items()}
-    return known
-
-
-def _append(store: str | Path | None, rows: Iterable[Row]) -> None:
-    if store is None:
-        return
-    with Path(store).open("ab") as file:
-        for row in rows:
-            # JSON has no NaN, the only value that differs from itself.
-            plain = {name: None if value != value else value for name, value in row.items()}
-            entry = {"schema_version": SCHEMA_VERSION, "row": plain}
-            file.write(checksum.dumps(entry).encode() + b"\n")
+    rows = results.check(results.load(store), runs.SWEEP).to_dict("records")
+    return {str(row["scenario"]): {str(name): row[name] for name in row} for row in rows}

@@ -169,7 +169,7 @@ def _chunks(name: str) -> Callable[[Path], tuple[Path, Reads]]:
 
 
 def _sweep(folder: Path) -> tuple[Path, Reads]:
-    store, cases = folder / "sweep.jsonl", [scenario(), scenario(seed=1)]
+    store, cases = folder / "sweep.csv", [scenario(), scenario(seed=1)]
     honest = sweep(cases, workers=1, store=store)
 
     def reads() -> bool:

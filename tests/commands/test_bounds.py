@@ -61,7 +61,7 @@ NAMED_FILES = {
     "message to verify": "falcon verify {} signature --public-key public",
     "signature to verify": "falcon verify message {} --public-key public",
     "public key": "falcon verify message signature --public-key {}",
-    "store": "consensus --nodes 4 --blocks 1 --store {}",
+    "store": "consensus --nodes 4 --blocks 1 --store {}.csv",
     "costs": "consensus --nodes 4 --blocks 1 --costs {}.csv",
     "plan": "study {}.toml",
     "measurements": "study pqdpol --measurements {}.csv",

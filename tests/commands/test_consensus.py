@@ -148,7 +148,7 @@ def test_costs_are_measured_or_read_from_a_file(capsys, tmp_path, monkeypatch):
 
 
 def test_runs_are_saved_and_resumed_from_a_store(capsys, tmp_path, monkeypatch):
-    output, store = tmp_path / "runs.csv", tmp_path / "runs.jsonl"
+    output, store = tmp_path / "runs.csv", tmp_path / "store.csv"
     arguments = ["--network", "mesh", "--nodes", "4,5", "--store", str(store)]
     code, first, err = run(capsys, *arguments, "--output", str(output))
     assert code == 0

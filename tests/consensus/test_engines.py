@@ -99,7 +99,6 @@ def test_gossip_agrees_on_a_larger_graph_with_delays_and_a_partition(world: bool
     )  # fmt: skip
     runs = [model.run(wide, engine=engine) for engine in model.ENGINES]
     reached = [run.heights[0].outcomes[0].reached_ns for run in runs]
-    assert np.array_equal(reached[0], reached[2])
     assert np.array_equal(reached[0], reached[1])
     assert reached[0].max() > 100e9
 

@@ -203,7 +203,7 @@ def test_gossip_reaches_every_other_node_once(nodes: int, peers: int) -> None:
             assert len(peers_drawn) == peers and peers_drawn[0] == (node + 1) % nodes
     assert case.messages() == nodes * min(peers, nodes - 1)
     runs = [model.run(case, engine=engine).heights[0].outcomes[0] for engine in model.ENGINES]
-    assert runs[0] == runs[1] == runs[2]
+    assert runs[0] == runs[1]
     assert runs[0].reached_ns.tolist().count(NEVER) == 0
 
 

@@ -179,7 +179,7 @@ def test_results_do_not_depend_on_the_hash_seed() -> None:
         "    networks=c.network.NAMES,\n"
         "    seeds=[0], view_timeout_seconds=100.0,\n"
         "    faults=c.Faults(crashed=(1,), loss_probability=0.05))\n"
-        "print(c.sweep(grid, engine='numpy').to_csv(index=False))\n"
+        "print(c.sweep(grid, engine='simpy').to_csv(index=False))\n"
     )
     texts = {
         subprocess.run(

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqchain.consensus.engines.uplink import _share, _share_compiled
+from pqchain.consensus.engines.events import set_fair_rates
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.sharing import SharedLinks, fair_rates
 from pqchain.consensus.view import NEVER
@@ -47,11 +47,9 @@ def test_fast_engine_has_the_same_rates(pairs, uploads, downloads) -> None:
         expected[pair] = rate
     remaining = (expected > 0) * np.int64(8 * SECOND)
     ends = min((-(-8 * SECOND // int(rate)) for rate in expected[expected > 0]), default=NEVER)
-    for share in (_share, _share_compiled):
-        rates = np.zeros((5, 5), dtype=np.int64)
-        got = share(remaining, rates, np.array(uploads), np.array(downloads))
-        assert np.array_equal(rates, expected)
-        assert got == ends
+    rates = np.zeros((5, 5), dtype=np.int64)
+    assert set_fair_rates(remaining, rates, np.array(uploads), np.array(downloads)) == ends
+    assert np.array_equal(rates, expected)
 
 
 def test_messages_of_a_pair_follow_each_other_in_their_order() -> None:

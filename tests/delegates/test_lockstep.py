@@ -51,7 +51,7 @@ def without_equivocators(run: Run) -> Run:
 def compare(case: Scenario) -> Run:
     delegates = (pipeline if case.pipelined else lockstep).run(case)
     # Without compilation: all engines give equal results.
-    modelled = model.run(case, engine="numpy", load=Setting(case).load)
+    modelled = model.run(case, engine="fast", load=Setting(case).load)
     as_executed = dataclasses.replace(modelled, mode="virtual", transport="plain")
     assert without_equivocators(delegates) == without_equivocators(as_executed)
     return delegates
@@ -167,7 +167,7 @@ _MISTAKES = [name for name in vars(_Mistake) if not name.startswith("_")]
 @pytest.mark.parametrize("mistake", _MISTAKES)
 def test_comparison_finds_a_mistake(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = [
-        without_equivocators(model.run(case, engine="numpy", load=Setting(case).load))
+        without_equivocators(model.run(case, engine="fast", load=Setting(case).load))
         for case in _FAULTY
     ]
     getattr(_Mistake, mistake)(monkeypatch)
