@@ -1,7 +1,5 @@
 """Statements of the works, judged by published and by measured numbers."""
 
-import math
-
 import pandas as pd
 import pytest
 
@@ -67,15 +65,6 @@ def test_evidence_shows_the_closest_figures_first():
         "Dilithium5 verify 110 µs < Falcon-1024 142 µs; Dilithium5 verify 110 µs < "
         "SPHINCS+-SHA2-256f-simple 1.5 ms; Dilithium3 verify 77 µs < "
         "SPHINCS+-SHA2-192f-simple 1.475 ms",
-    )
-
-
-def test_evidence_of_a_failure_shows_only_the_failure():
-    frame = registry.get("pqdpol").claims()
-    assert one(frame, "dilithium-fastest-at-any-level", "published") == (
-        FAILS,
-        "Dilithium3 verify 77 µs is not below Falcon-512 75 µs; "
-        "Dilithium5 verify 110 µs is not below Falcon-512 75 µs",
     )
 
 
@@ -247,10 +236,6 @@ def test_other_code_refutes_nothing():
 def test_absolute_published_times_are_not_judged():
     frame = registry.get("round3").claims(as_published("round3", 1e-3))
     assert frame.loc[frame["claim_id"] == "all-below-0.05-ms", "source"].tolist() == ["published"]
-
-
-def test_median_error_is_1_858_mads():
-    assert math.isclose(readers.MEDIAN_ERROR, 1.858, rel_tol=1e-3)
 
 
 # Invalid input

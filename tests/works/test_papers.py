@@ -33,18 +33,6 @@ def test_tables_titles_numbers_units_and_errata_are_pinned(key):
     assert found == {name: EXPECTED[key][name] for name in found}
 
 
-def test_given_titles_are_noted():
-    for key in ("pqdpol", "round3"):
-        assert "not the printed one" in papers.paper(key).title_note
-
-
-def test_citation_names_authors_title_and_year():
-    assert papers.paper("quic-reencoding").citation == (
-        '노윤지 (Youn-Ji Noh), 이명철 (Myungcheol Lee), "Performance Evaluation of QUIC-based '
-        'Data Transmission for Block Re-encoding", 2023'
-    )
-
-
 def test_wide_table_in_si_units():
     frame = papers.table("pqdpol", "table4").head(2)
     expected = pd.DataFrame(
@@ -113,12 +101,6 @@ def test_table_with_a_dash_where_nothing_is_printed():
     pd.testing.assert_frame_equal(frame, expected)
 
 
-def test_table_without_algorithms_has_no_such_column():
-    frame = papers.table("quic-reencoding", "table1")
-    assert list(frame.columns) == ["printed_name", "task", "duration_seconds", "share_percent"]
-    assert frame["duration_seconds"].tolist() == [4.9978, 1.0865, 0.4342, 0.0071, 0.0319, 6.5575]
-
-
 def test_program_output_keeps_text_and_converts_microseconds():
     frame = papers.table("mini-blockchain", "blockchain").set_index("quantity")
     assert frame.loc["transaction_verify_seconds", "value"] == 0.0000562853
@@ -153,29 +135,6 @@ def test_published_frame_matches_its_contract_and_has_every_paper():
     pd.testing.assert_frame_equal(
         papers.published("round3"), frame[frame["paper"] == "round3"].reset_index(drop=True)
     )
-
-
-def test_published_rows_are_pinned():
-    frame = papers.published("quic-reencoding").head(2)
-    expected = [
-        {
-            "paper": "quic-reencoding",
-            "table": "table1",
-            "algorithm": "",
-            "printed_name": "QUIC 전송",
-            "implementation": "",
-            "quantity": quantity,
-            "value": value,
-            "unit": unit,
-            "note": "",
-            "other_code": "",
-        }
-        for quantity, value, unit in [
-            ("duration_seconds", 4.9978, "s"),
-            ("share_percent", 76.21, "%"),
-        ]
-    ]
-    assert frame.to_dict("records") == expected
 
 
 def test_printed_name_includes_the_parameter():

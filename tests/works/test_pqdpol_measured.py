@@ -110,15 +110,6 @@ def test_runs_over_different_transports_are_not_shared(monkeypatch):
     assert [run.transport for _, run in runs] == ["native", "plain", "native"]
 
 
-def test_rows_of_one_clock_have_one_transport(frames):
-    run = frames["run"]
-    voting = run[run["setting"].str.contains("vote")]
-    assert set(voting["transport"]) == {"native"}
-    assert set(run.loc[run["setting"] == plans.EACH, "transport"]) == {"plain"}
-    # The slow start of QUIC is not counted.
-    assert set(run["heights"]) == {3}
-
-
 def test_order_and_growth_are_judged_by_runs_of_each_exchange(frames):
     run = judged(frames)
     falls = run.loc["throughput-falls-with-network"]
@@ -225,12 +216,6 @@ def test_error_of_the_law_is_over_all_predicted_runs(frames):
     assert (facts["host_one_low"], facts["host_one_high"]) == (17.0, 69.0)
     # Settings that coincide are one run.
     assert facts["host_runs"] == run.loc[predicted, "scenario"].nunique()
-
-
-def test_share_facts_state_their_ranges(frames):
-    shares = frames["shares"].assign(percent=47.4, percent_low=38.6, percent_high=56.2)
-    facts = judging.facts(frames | {"shares": shares})
-    assert facts["share_signatures"] == f"47{SPACE}% (39 to 56{SPACE}%)"
 
 
 def test_without_cpu_affinity_nothing_runs(monkeypatch):

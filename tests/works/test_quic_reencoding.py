@@ -10,13 +10,11 @@ import pytest
 from pqchain import reencode, results
 from pqchain.errors import PqchainError, UnknownName
 from pqchain.reencode.scenario import ReplayScenario
-from pqchain.wire.transports import aioquic
 from pqchain.wire.transports.registry import TRANSPORTS
 from pqchain.works import papers, registry
 from pqchain.works.quic_reencoding import frames as built
 from pqchain.works.quic_reencoding import replays
 from pqchain.works.quic_reencoding.work import QuicReencoding
-from pqchain.works.work import Bench
 from tests import frames
 
 
@@ -126,16 +124,6 @@ def test_process_that_dies_is_a_row_with_the_reason(monkeypatch):
     row = replays._run_processes([("a", ReplayScenario(), {})], lambda: None)["a"].iloc[0]
     assert row["status"] == "failed"
     assert "terminated abruptly" in row["verdict"]
-
-
-def test_facts_name_shares_and_fitted_phases(found):
-    facts = QuicReencoding().facts(found)
-    assert facts["claimed"] == 3.7 and facts["transfer"] == 76.21
-    assert {"files_of_print", "live_transfer"} <= set(facts)
-
-
-def test_without_a_clock_nothing_is_replayed():
-    assert QuicReencoding().compute(Bench()) == {}
 
 
 def test_paper_preset_adds_sockets_and_transports(monkeypatch):
@@ -256,13 +244,3 @@ def test_unavailable_transport_is_a_row_with_the_reason(monkeypatch):
     monkeypatch.setattr(replays, "replay", refuse)
     row = replays._attempt(ReplayScenario(mode="loopback")).iloc[0]
     assert (row["status"], row["verdict"]) == ("failed", "no sockets left")
-
-
-def test_older_library_gets_shorter_datagrams(monkeypatch):
-    assert replays._live_datagram_bytes() <= 8952
-    monkeypatch.setattr(aioquic, "MAX_DATAGRAM_BYTES", 1500)
-    asked = []
-    monkeypatch.setattr(replays, "_attempt", lambda one, **_: asked.append(one) or pd.DataFrame())
-    for _ in replays._live_pairs(1, 70_000, lambda: None):
-        pass
-    assert [one.datagram_bytes for one in asked] == [1500]

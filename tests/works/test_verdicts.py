@@ -12,7 +12,6 @@ from pqchain.works.verdicts import (
     CODE,
     ELSEWHERE,
     FAILS,
-    FITTED,
     HOLDS,
     HOLDS_HERE,
     MACHINE,
@@ -21,7 +20,6 @@ from pqchain.works.verdicts import (
     SIZE,
     VERDICTS,
     Standing,
-    Verdict,
 )  # fmt: skip
 
 OUTCOMES = (HOLDS, FAILS, OPEN)
@@ -34,16 +32,6 @@ STANDINGS = st.builds(
     ),
     fitted=st.booleans(),
 )
-
-
-def test_verdicts_are_pinned():
-    assert VERDICTS == (
-        "holds", "does not hold",
-        "holds on this clock", "holds with this code",
-        "holds at this size", "holds on this machine",
-        "not on this clock", "not with this code", "not at this size", "not on this machine",
-        "fitted", "cannot be decided here",
-    )  # fmt: skip
 
 
 @given(outcome=st.sampled_from(OUTCOMES), standing=STANDINGS)
@@ -59,12 +47,6 @@ def test_only_the_published_setting_decides_and_fitted_values_confirm_nothing(ou
     assert (word == OPEN) == (outcome == OPEN)
 
 
-@given(standing=STANDINGS)
-def test_agreement_and_disagreement_need_the_same_setting(standing):
-    decisive = {standing.word(HOLDS) == HOLDS, standing.word(FAILS) == FAILS}
-    assert len(decisive) == 1
-
-
 @given(one=STANDINGS, other=STANDINGS)
 def test_combined_numbers_have_the_weaker_standing(one, other):
     both = one & other
@@ -72,16 +54,6 @@ def test_combined_numbers_have_the_weaker_standing(one, other):
     assert set(both.elsewhere) == {*one.elsewhere, *other.elsewhere}
     assert list(both.elsewhere) == sorted(both.elsewhere, key=ELSEWHERE.index)
     assert set(both.setting.split("; ")) == set((other & one).setting.split("; "))
-
-
-def test_verdict_words_are_shared():
-    assert Verdict(FAILS, "", "measured", Standing(elsewhere=(SIZE,))).word == "not at this size"
-    assert Verdict(HOLDS, "", "replayed", Standing(elsewhere=(CLOCK, CODE))).word == (
-        "holds on this clock"
-    )
-    assert Verdict(HOLDS, "", "modelled", Standing(fitted=True)).word == FITTED
-    with pytest.raises((AttributeError, TypeError)):
-        Verdict(FAILS, "", "measured").word = FAILS
 
 
 def reader(source: str, fitted=(), **values: tuple[float, Standing]) -> NumberReader:

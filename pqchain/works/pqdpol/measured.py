@@ -99,7 +99,7 @@ def row(setting: str, run: Run) -> dict[str, Any]:
     """
     scenario, heights = run.scenario, settled(run)
     samples = {name: [float(of(height)) for height in heights] for name, of in QUANTITIES.items()}
-    values = {name: _mean(sample) for name, sample in samples.items()}
+    values = {name: float(np.mean(sample or math.nan)) for name, sample in samples.items()}
     values |= {f"{name}_half_width": half_width(sample) for name, sample in samples.items()}
     latency = values["latency_seconds"]
     rate = values["transactions_per_block"] / latency
@@ -136,10 +136,6 @@ def others_busy(run: Run) -> float:
     run_share = sum(height.cpu_seconds for height in run.final) / seconds / (os.cpu_count() or 1)
     # Processor time is exact, utilization has clock ticks, so the difference may be negative.
     return float(np.maximum(run.machine_busy - run_share, 0.0))
-
-
-def _mean(samples: Sequence[float]) -> float:
-    return float(np.mean(samples)) if samples else math.nan
 
 
 def with_runs(cells: pd.DataFrame, run: pd.DataFrame, exchange: str = ALL_TO_ALL) -> pd.DataFrame:

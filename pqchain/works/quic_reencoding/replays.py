@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import Any
 
 import pandas as pd
+from tqdm import tqdm
 
 from pqchain import machine, results
 from pqchain.errors import PqchainError, UnknownName
@@ -43,40 +43,33 @@ WHOLE_BLOCK_BYTES = 64_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amount:
-    """Sizes and numbers of the replays of a preset."""
+    """Sizes and numbers of the replays of a preset; the defaults are those of `quick`."""
 
     block_bytes: int = WHOLE_BLOCK_BYTES
     blocks: int = 10
     """Blocks of Table 1 with the link alone; one block with processor time for datagrams."""
-    series: tuple[tuple[int, int], ...]
+    series: tuple[tuple[int, int], ...] = ((1, 1), (10, 3))
     """Figure 1: (blocks, repeats)."""
     series_block_bytes: int = WHOLE_BLOCK_BYTES
-    series_datagram_bytes: int = 1452
-    reference_block_bytes: int
+    series_datagram_bytes: int = 8952
+    reference_block_bytes: int = 2_000_000
     """The size of the block for aioquic, which takes fifty times as long per datagram."""
-    reference_series: tuple[int, int, int]
+    reference_series: tuple[int, int, int] = (10, 70_000, 1)
     """The exchange over aioquic: blocks, bytes of each, repeats."""
-    impaired_repeats: int
+    impaired_repeats: int = 3
     """Pairs of runs under latency and loss."""
-    calibrated_block_bytes: int
+    calibrated_block_bytes: int = 5_000_000
     """Size of the PAIRS of single and multiplexed streams with processor time for datagrams."""
-    live_block_bytes: int
+    live_block_bytes: int = 2_000_000
     """Size of the PAIRS on real sockets."""
     transport_repeats: int = 0
 
 
 PRESETS = {
-    "quick": Amount(
-        series=((1, 1), (10, 3)),
-        series_datagram_bytes=8952,
-        reference_block_bytes=2_000_000,
-        reference_series=(10, 70_000, 1),
-        impaired_repeats=3,
-        calibrated_block_bytes=5_000_000,
-        live_block_bytes=2_000_000,
-    ),
+    "quick": Amount(),
     "paper": Amount(
         series=((1, 10), (2, 10), (5, 10), (10, 10)),
+        series_datagram_bytes=1452,
         reference_block_bytes=WHOLE_BLOCK_BYTES,
         reference_series=(10, 640_000, 10),
         impaired_repeats=10,
@@ -98,15 +91,10 @@ IMPAIRMENT = {"blocks": 10, "block_bytes": 700_000, "delay_seconds": 0.02, "loss
 SHAPED_BITS_PER_SECOND = 10e6
 """Rate of the links in the comparison of transports: so slow that no processor limits it."""
 
-# Datagrams on loopback; versions of aioquic with a lower limit send their longest.
 _LIVE_DATAGRAM_BYTES = 8952
 
 _PAIRED_BLOCKS = 10
 _SHAPED_BLOCK_BYTES = 640_000
-# Relaxed timeouts for live runs: ten processes share two processors.
-_LIVE_TIMEOUTS: dict[str, Any] = {
-    "timeout_seconds": 5.0, "stall_seconds": 60.0, "give_up_seconds": 60.0
-}  # fmt: skip
 
 # Names of the live runs of Table 1 by transport.
 _LIVE = {"native": LOOPBACK, "tcp-tls": f"{LOOPBACK}, TCP with TLS", "grpc": f"{LOOPBACK}, gRPC"}
@@ -133,11 +121,11 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
     orders = [*_virtual(amount)]
     count = len(orders) + len(_LIVE) + PAIRS
     count += amount.transport_repeats * len(registry.TRANSPORTS)
-    with _progress_bar(count, progress) as step:
-        virtual = _run_processes(orders, step)
-        live = dict(_live(amount, step))
-        live_pairs = pd.concat(_live_pairs(PAIRS, amount.live_block_bytes, step))
-        shaped = [*_shaped(amount.transport_repeats, step)]
+    with tqdm(total=count, unit="replay", disable=not progress, desc=KEY, leave=False) as bar:
+        virtual = _run_processes(orders, bar.update)
+        live = dict(_live(amount, bar.update))
+        live_pairs = pd.concat(_live_pairs(PAIRS, amount.live_block_bytes, bar.update))
+        shaped = [*_shaped(amount.transport_repeats, bar.update)]
     phases = {name: virtual[name] for name in (LINK_ONLY, CALIBRATED)} | live
     # The sequential blocks were replayed as repeats, so that processes could run in parallel.
     phases[LINK_ONLY] = as_sequence(phases[LINK_ONLY])
@@ -186,7 +174,7 @@ def _virtual(amount: Amount) -> Iterator[Order]:
         exchange = _exchange(blocks, amount.series_block_bytes, amount.series_datagram_bytes)
         yield from _orders("series", repeats, **exchange)
     # The time of a datagram was calibrated for this length.
-    pairs = _exchange(_PAIRED_BLOCKS, amount.calibrated_block_bytes, 1452)
+    pairs = _exchange(_PAIRED_BLOCKS, amount.calibrated_block_bytes)
     calibrated = {"compute": Compute(datagram_seconds=DATAGRAM_SECONDS)}
     yield from _orders("calibrated series", PAIRS, **pairs, **calibrated)
     yield from _orders(LINK_ONLY, amount.blocks, **whole)
@@ -196,8 +184,8 @@ def _virtual(amount: Amount) -> Iterator[Order]:
     for transport in dict.fromkeys(["aioquic", registry.default()]):
         block = whole | {"block_bytes": amount.reference_block_bytes, "transport": transport}
         yield from _orders("reference", 1, **block)
-        exchange = _exchange(blocks, size, 1452)
-        yield from _orders("reference series", repeats, **exchange, transport=transport)
+        exchange = _exchange(blocks, size) | {"transport": transport}
+        yield from _orders("reference series", repeats, **exchange)
     for name, changes, _ in _comparisons():
         yield from _orders(name, amount.impaired_repeats, **changes)
 
@@ -211,18 +199,14 @@ def _comparisons() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
         columns = {"comparison": EARLY, "sessions": sessions, "loss": 0.0, "delay_seconds": delay}
         yield f"{EARLY} {sessions}", changes | {"link": Link(delay_seconds=delay)}, columns
     for loss in (0.0, IMPAIRMENT["loss"]):
-        changes = _exchange(int(IMPAIRMENT["blocks"]), int(IMPAIRMENT["block_bytes"]), 1452)
+        changes = _exchange(int(IMPAIRMENT["blocks"]), int(IMPAIRMENT["block_bytes"]))
         columns = {"comparison": LOSSY, "sessions": "kept", "loss": loss, "delay_seconds": delay}
         yield f"{LOSSY} {loss}", changes | {"link": Link(delay_seconds=delay, loss=loss)}, columns
 
 
-def _exchange(blocks: int, size: int, datagram_bytes: int) -> dict[str, Any]:
-    return {
-        "experiment": "exchange",
-        "block_bytes": size,
-        "blocks": blocks,
-        "datagram_bytes": datagram_bytes,
-    }
+def _exchange(blocks: int, size: int, datagram_bytes: int = 1452) -> dict[str, Any]:
+    sizes = {"block_bytes": size, "blocks": blocks, "datagram_bytes": datagram_bytes}
+    return {"experiment": "exchange", **sizes}
 
 
 def _orders(name: str, repeats: int, **changes: Any) -> Iterator[Order]:
@@ -236,21 +220,27 @@ def _orders(name: str, repeats: int, **changes: Any) -> Iterator[Order]:
         yield name, replace(wanted, seed=first), options
 
 
-def _live(amount: Amount, step: Callable[[], None]) -> Iterator[tuple[str, pd.DataFrame]]:
+def _live(amount: Amount, step: Callable[[], object]) -> Iterator[tuple[str, pd.DataFrame]]:
     for transport, name in _LIVE.items():
-        live = ReplayScenario(
-            mode="loopback",
-            transport=transport,
-            sources="all",
-            block_bytes=amount.block_bytes,
-            datagram_bytes=_live_datagram_bytes(),
-            **_LIVE_TIMEOUTS,
-        )
-        yield name, _attempt(live)
+        sizes: dict[str, Any] = {"block_bytes": amount.block_bytes, "sources": "all"}
+        yield name, _attempt(live_scenario(transport=transport, **sizes))
         step()
 
 
-def _run_processes(orders: Sequence[Order], step: Callable[[], None]) -> dict[str, pd.DataFrame]:
+def live_scenario(**changes: Any) -> ReplayScenario:
+    """Return a scenario on loopback with relaxed timeouts and the longest datagrams."""
+    # Ten processes share the processors of one machine. Versions of aioquic with a lower limit send
+    # their longest datagrams.
+    length = min(_LIVE_DATAGRAM_BYTES, registry.get("aioquic").max_datagram_bytes())
+    timeouts: dict[str, Any] = {
+        "timeout_seconds": 5.0,
+        "stall_seconds": 60.0,
+        "give_up_seconds": 60.0,
+    }
+    return ReplayScenario(mode="loopback", datagram_bytes=length, **timeouts, **changes)
+
+
+def _run_processes(orders: Sequence[Order], step: Callable[[], object]) -> dict[str, pd.DataFrame]:
     def run(order: Order) -> tuple[str, pd.DataFrame]:
         name, wanted, options = order
         # A process of its own, so that one that dies ends no other replay. Spawn, not fork: a fork
@@ -293,24 +283,17 @@ def _attempt(wanted: ReplayScenario, **options: Any) -> pd.DataFrame:
     return frame
 
 
-def _live_datagram_bytes() -> int:
-    return min(_LIVE_DATAGRAM_BYTES, registry.get("aioquic").max_datagram_bytes())
-
-
-def _live_pairs(count: int, block_bytes: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
+def _live_pairs(count: int, block_bytes: int, step: Callable[[], object]) -> Iterator[pd.DataFrame]:
     for repeat in range(count):
-        pair = ReplayScenario(
-            experiment="exchange",
-            mode="loopback",
-            block_bytes=block_bytes,
-            blocks=_PAIRED_BLOCKS,
-            datagram_bytes=_live_datagram_bytes(),
-            seed=repeat,
-            **_LIVE_TIMEOUTS,
-        )
+        pair: dict[str, Any] = {
+            "experiment": "exchange",
+            "blocks": _PAIRED_BLOCKS,
+            "block_bytes": block_bytes,
+        }
         # Alternating the order cancels a drift of the machine.
         streams = scenario.STREAMS if repeat % 2 == 0 else scenario.STREAMS[::-1]
-        yield _attempt(pair, streams=streams).assign(repeat=repeat)
+        frame = _attempt(live_scenario(seed=repeat, **pair), streams=streams)
+        yield frame.assign(repeat=repeat)
         step()
 
 
@@ -325,17 +308,9 @@ def shaped_scenario(transport: str) -> ReplayScenario:
     )
 
 
-def _shaped(repeats: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
+def _shaped(repeats: int, step: Callable[[], object]) -> Iterator[pd.DataFrame]:
     for repeat in range(repeats):
         # Interleaved, so that a drift of the machine affects all transports.
         for transport in registry.TRANSPORTS:
             yield _attempt(shaped_scenario(transport)).assign(repeat=repeat)
             step()
-
-
-@contextmanager
-def _progress_bar(total: int, show: bool) -> Iterator[Callable[[], None]]:
-    from tqdm import tqdm
-
-    with tqdm(total=total, unit="replay", disable=not show, desc=KEY, leave=False) as bar:
-        yield lambda: bar.update() and None
