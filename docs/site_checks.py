@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import io
-import os
 import re
 from collections.abc import Iterator
-from contextlib import redirect_stdout, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pandas as pd
 from docutils import nodes
@@ -20,7 +16,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 import pqchain
-from pqchain.commands import distributions, main
+from pqchain.commands import main
 from pqchain.results import Contract
 from pqchain.works import printed, registry
 from pqchain.works.work import Bench
@@ -152,26 +148,13 @@ class Commands(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return a section per command."""
         sections: list[nodes.Node] = []
-        for name in sorted([*main.COMMANDS, *distributions.commands()]):
+        for name in main.targets():
             section = nodes.section(ids=[f"pqchain-{name}"])
             section += nodes.title("", "", nodes.literal("", f"pqchain {name}"))
-            text = help_text(name)
+            text = main.help_of([name], everything=True)
             section += nodes.literal_block(text, text, language="text")
             sections.append(section)
         return sections
-
-
-def help_text(name: str) -> str:
-    """Return the help of a command, wrapped at 80 columns."""
-    text = _printed(name, "--help")
-    return _printed(name, "--help-all") if "--help-all" in text else text
-
-
-def _printed(*words: str) -> str:
-    text = io.StringIO()
-    with patch.dict(os.environ, COLUMNS="80"), redirect_stdout(text), suppress(SystemExit):
-        main.parser(words[0]).parse_args(words)
-    return text.getvalue()
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

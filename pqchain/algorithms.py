@@ -97,7 +97,7 @@ class Implementation:
     @property
     def check_command(self) -> str:
         """The command that tests a user's library; "" for other code."""
-        return f"pqchain native --check {self.file.name}" if self.file else ""
+        return f"pqchain doctor --library {self.file.name}" if self.file else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,7 +83,7 @@ def remedy(path: Path) -> str:
     """Return how to build a library again; only those of this installation are built by make."""
     if _is_bundled(path):
         return f"Install it again: {REINSTALL}"
-    return "Compile it as `pqchain native` says, with all its dependencies"
+    return "Compile it as `pqchain doctor --example` says, with all its dependencies"
 
 
 def sha256(path: Path) -> str:

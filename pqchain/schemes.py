@@ -171,7 +171,9 @@ def _load(location: str) -> list[str]:
 
 def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
     if not path.is_file():
-        raise UsageError(f"the library {path} does not exist; build it, see `pqchain native`")
+        raise UsageError(
+            f"the library {path} does not exist; build it, see `pqchain doctor --example`"
+        )
     library = library_check.load(path)
     # The digest is part of the source of every measurement, to tell builds of one library apart.
     digest = libraries.sha256(path)

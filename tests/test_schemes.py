@@ -15,10 +15,10 @@ import pytest
 import pqchain as pq
 from pqchain import algorithms, costs, delegates, results, schemes
 from pqchain.bench import gas, tables
-from pqchain.commands.native import FOLDER, build_command
 from pqchain.consensus import Scenario, named, run
 from pqchain.costs import MissingCosts
 from pqchain.crypto import library_check
+from pqchain.crypto.diagnosis import FOLDER, build_command
 from pqchain.errors import (
     CryptoFailure,
     NativeLibraryBroken,
@@ -259,7 +259,7 @@ def test_class_is_loaded_from_a_file(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the example with the command that `pqchain native` prints."""
+    """Build the example with the command that `pqchain doctor --example` prints."""
     folder = tmp_path_factory.mktemp("own")
     source = folder / "example.c"
     source.write_text((FOLDER / "example.c").read_text(encoding="utf-8"), encoding="utf-8")

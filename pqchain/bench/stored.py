@@ -13,10 +13,11 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import installation, results
+from pqchain import installation, machine, results
 from pqchain.bench import runs, variation
-from pqchain.errors import DataError, InvalidResult, UnknownName
+from pqchain.errors import DataError, InvalidResult, UnknownName, UsageError
 from pqchain.installation import VERSION
+from pqchain.results.files import check_writable
 
 FILE, HISTORY = "measurements.csv", "history.csv"
 """The last run of a machine, and the medians of all its runs."""
@@ -81,6 +82,14 @@ def obstacles(provenance: Mapping[str, Any]) -> list[str]:
         variation.busy(provenance),
     ]
     return [reason for reason in found if reason]
+
+
+def check_submission(place: Path, preset: str) -> None:
+    """Raise UsageError, before minutes of measuring, if a run could not be stored in `place`."""
+    if found := obstacles(machine.provenance() | {"preset": preset}):
+        raise UsageError(f"nothing was measured: {'; '.join(found)}")
+    place.mkdir(parents=True, exist_ok=True)
+    check_writable(place / FILE)
 
 
 def save(measurements: pd.DataFrame, place: Path | None = None) -> Path:

@@ -1,31 +1,59 @@
-"""`pqchain algorithms`: the registry of algorithms and of implementations."""
+"""List algorithms with sizes, status and implementations."""
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pqchain import algorithms, figures
+from pqchain import algorithms as registry
+from pqchain import figures
 from pqchain.commands import console, values
 from pqchain.errors import UnknownName, UsageError
 from pqchain.render.table import Column, Table
 
+_FAMILY_FACTS = (
+    "problem", "post_quantum", "context_bytes", "security_status", "security_note",
+    "security_source", "checked", "version", "avx2_corrected",
+)  # fmt: skip
 
-def run(arguments: argparse.Namespace) -> int:
-    """List the entries of the registry."""
-    if arguments.implementations:
-        return _show_implementations(arguments)
-    family = arguments.family and values.canonical_case(arguments.family, algorithms.FAMILIES)
-    if family is not None and family not in algorithms.FAMILIES:
-        raise UnknownName("family", family, algorithms.FAMILIES, "`pqchain algorithms`.")
-    names = algorithms.names(arguments.kind, family=family, everything=arguments.all)
-    rows = [algorithms.get(name) for name in names]
+
+def algorithms(
+    *,
+    kind: Annotated[Literal["signature", "kem"] | None, values.CHOICE] = None,
+    family: str | None = None,
+    all_: bool = False,
+    implementations: bool = False,
+    form: values.Format = values.TEXT,
+) -> int:
+    """List the algorithms of the registry, or the implementations.
+
+    Args:
+        kind: list only signature schemes or KEMs
+        family: list only this family, such as Falcon
+        all_: include algorithms that need a build with PQCHAIN_ALGORITHMS=all
+        implementations: list implementations instead of algorithms
+
+    Examples:
+      pqchain algorithms --kind kem
+      pqchain algorithms --family Falcon --all
+      pqchain algorithms --implementations    list implementations, and whether they run here
+    """
+    if implementations:
+        for option, value in (("kind", kind), ("family", family), ("all", all_)):
+            if value:
+                raise UsageError(
+                    f"--{option} selects algorithms, not --implementations; leave one out"
+                )
+        return _show_implementations(form)
+    name = family and values.canonical_case(family, registry.FAMILIES)
+    if name is not None and name not in registry.FAMILIES:
+        raise UnknownName("family", name, registry.FAMILIES, "`pqchain algorithms`.")
+    rows = [registry.get(row) for row in registry.names(kind, family=name, everything=all_)]
     note = "Sizes in bytes; ~ marks a mean of varying length. --json has sources and aliases."
-    return console.show(arguments, list(map(_record, rows)), _table(rows), remarks=[note])
+    return console.show(form, list(map(_record, rows)), _table(rows), remarks=[note])
 
 
-def _table(rows: list[algorithms.Algorithm]) -> Table:
+def _table(rows: list[registry.Algorithm]) -> Table:
     numeric = ("level", "public key", "secret key", "sig / ct")
     titles = ("name", *numeric, "status", "from")
     cells = []
@@ -37,18 +65,12 @@ def _table(rows: list[algorithms.Algorithm]) -> Table:
     return Table(columns=columns, rows=cells)
 
 
-def _status(row: algorithms.Algorithm) -> str:
+def _status(row: registry.Algorithm) -> str:
     version = row.family_facts.version
     return f"{row.status} (set of {version})" if version else row.status
 
 
-_FAMILY_FACTS = (
-    "problem", "post_quantum", "context_bytes", "security_status", "security_note",
-    "security_source", "checked", "version", "avx2_corrected",
-)  # fmt: skip
-
-
-def _record(row: algorithms.Algorithm) -> dict[str, Any]:
+def _record(row: registry.Algorithm) -> dict[str, Any]:
     return {
         **asdict(row),
         **{name: getattr(row, name) for name in ("title", "broken", "warning", "signature_varies")},
@@ -57,30 +79,22 @@ def _record(row: algorithms.Algorithm) -> dict[str, Any]:
     }
 
 
-def _libraries(row: algorithms.Algorithm) -> str:
+def _libraries(row: registry.Algorithm) -> str:
     libraries = dict.fromkeys(name.partition("/")[0] for name in row.implementations)
     if not row.default_build:
         return f"{', '.join(libraries)} (PQCHAIN_ALGORITHMS=all)"
     return ", ".join(libraries) or "none in this version"
 
 
-def _show_implementations(arguments: argparse.Namespace) -> int:
-    for option in ("kind", "family", "all"):
-        if getattr(arguments, option):
-            raise UsageError(f"--{option} selects algorithms, not --implementations; leave one out")
+def _show_implementations(form: values.Format) -> int:
     # Imported only here: the list of algorithms needs no library.
     from pqchain import crypto
 
-    known = algorithms.IMPLEMENTATIONS.values()
+    known = registry.IMPLEMENTATIONS.values()
     rows = [(row, crypto.unavailable_reason(row.name)) for row in known]
     data = [{**asdict(row), "available": not reason, "reason": reason} for row, reason in rows]
-    table = Table(
-        columns=[
-            Column("implementation"), Column("available"), Column("description or reason"),
-        ],
-        rows=[
-            [row.name, "no" if reason else "yes", reason or row.description]
-            for row, reason in rows
-        ],
-    )  # fmt: skip
-    return console.show(arguments, data, table)
+    cells = [
+        [row.name, "no" if reason else "yes", reason or row.description] for row, reason in rows
+    ]
+    names = ("implementation", "available", "description or reason")
+    return console.show(form, data, Table(columns=list(map(Column, names)), rows=cells))

@@ -1,95 +1,136 @@
-"""`pqchain bench`: time operations on this machine."""
+"""Time cryptographic operations on this machine."""
 
 from __future__ import annotations
 
-import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pqchain.commands import console, options
+from pqchain.commands import console, values
 from pqchain.errors import UsageError
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def run(arguments: argparse.Namespace) -> int:
-    """Measure operations, or proofs, and show the results."""
-    if arguments.proofs:
-        return _run_proofs(arguments)
-    if arguments.signatures:
+
+def bench(
+    *,
+    algorithm: values.Names = (),
+    operation: values.Names = (),
+    implementation: values.Names = (),
+    scheme: values.Schemes = (),
+    proofs: values.Names = (),
+    signatures: Annotated[Path | None, values.RARE] = None,
+    preset: values.Preset | None = None,
+    append: values.TableFile | None = None,
+    submit: Annotated[Path | None, values.RARE] = None,
+    cycles: Annotated[bool, values.RARE] = False,
+    samples: Annotated[bool, values.RARE] = False,
+    resume: bool = False,
+    output: values.Output | None = None,
+    form: values.Format = values.TEXT,
+) -> int:
+    """Time cryptographic operations on this machine.
+
+    The preset quick takes 2 to 3 minutes for everything, and seconds for one scheme; paper gives
+    numbers for publication.
+
+    Args:
+        algorithm: default: every algorithm of the default build
+        operation: generate_keypair, sign, verify, encapsulate, decapsulate; default: all; also
+            decode_key, the part of verify that keeping a key decoded saves
+        implementation: see `pqchain algorithms --implementations`; default: all
+        proofs: instead of operations, measure proofs of so many leanXMSS signatures, or merged
+            ones (2x64), by py-lean-pq; signing takes a third of a second each
+        signatures: with --proofs: keep the signatures in this file, or use those that it has
+        append: append the run, with date and commit, to a history, which `pqchain compare`
+            compares or plots over time
+        submit: measure everything with preset paper and write FOLDER/<machine id> for
+            data/measurements; refused on a busy machine or with uncommitted changes
+        cycles: show quartiles and median in cycles, as SUPERCOP does
+        samples: save every sample too, in FILE-samples.csv
+        resume: go on with the last run of the same command, which was interrupted
+
+    Examples:
+      pqchain bench --algorithm Falcon-512,ML-DSA-44 --operation sign,verify
+      pqchain bench --algorithm Dilithium2 --implementation liboqs-0.13/avx2,liboqs-0.13/ref
+      pqchain bench --scheme ./libmine.so                       time your own code
+      pqchain bench --algorithm Falcon-512 --cycles --latex     quartiles for a paper
+      pqchain bench --proofs 16,64,256,2x64                     proofs that aggregate signatures
+      pqchain bench --append history.csv                        history for `pqchain compare`
+      pqchain bench --preset paper --output mine.csv --samples
+      pqchain bench --submit data/measurements                  for a pull request
+    """
+    asked = {
+        "algorithm": algorithm, "operation": operation, "implementation": implementation,
+        "scheme": scheme,
+    }  # fmt: skip
+    if proofs:
+        others = {**asked, "append": append, "cycles": cycles, "samples": samples}
+        _exclude("--proofs cannot be combined with", {**others, "resume": resume, "submit": submit})
+        return _run_proofs(form, proofs, signatures, output)
+    if signatures is not None:
         raise UsageError("--signatures is for --proofs; add it, or leave --signatures out")
-    names = console.algorithm_names(arguments) or None
+    names = console.algorithm_names(algorithm, console.register_schemes(scheme)) or None
     # Imported after the names are checked, so that a wrong name is rejected quickly.
-    from pqchain.bench import operations, presets, runs, stored, tables, variation
+    from pqchain.bench import operations, presets, runs, stored, tables
 
-    output = samples_output = arguments.output
-    if arguments.samples:
+    samples_output = output
+    if samples:
         if output is None:
             raise UsageError(
                 "--samples needs --output FILE.csv; the samples go to FILE-samples.csv"
             )
         # Output files are checked before the measurement, which may take minutes.
-        samples_output = options.table_path(output.with_name(f"{output.stem}-samples.csv"))
-    if arguments.submit is not None:
-        _check_submission(arguments)
+        samples_output = values.table_path(str(output.with_name(f"{output.stem}-samples.csv")))
+    if submit is not None:
+        _exclude("--submit measures everything; leave out", asked)
+        stored.check_submission(submit, preset or "paper")
+        preset = "paper"
     if output is not None and runs.is_history(output):
         raise UsageError(f"{output} is a history; use --append, or name a new file")
-    wanted = ("algorithm", "operation", "implementation")
-    with console.resumable(arguments, "bench", wanted) as checkpoint:
+    settings = {name: asked[name] for name in ("algorithm", "operation", "implementation")}
+    with console.resumable(
+        "bench", preset=preset, scheme=scheme, resume=resume, **settings
+    ) as checkpoint:
         measurements = operations.measure(
             names,
-            arguments.operation,
-            arguments.implementation,
-            preset="paper" if arguments.submit else arguments.preset or presets.preset(),
+            list(operation) or None,
+            list(implementation) or None,
+            preset=preset or presets.preset(),
             progress=console.is_interactive(),
             # --cycles computes its quartiles from the samples.
-            keep_samples=arguments.samples or arguments.cycles,
+            keep_samples=samples or cycles,
             checkpoint=checkpoint,
             warn=False,  # shown with the table, and in --json
         )
         provenance = measurements.attrs["provenance"]
-        samples = measurements.attrs.pop("samples", None)
+        all_samples = measurements.attrs.pop("samples", None)
         console.save(measurements, output)
-        if samples is not None and arguments.samples:
-            console.save(samples, samples_output, provenance=provenance)
-        if arguments.submit is not None:
-            console.print_stderr(f"Saved: {stored.save(measurements, arguments.submit).parent}")
-        if arguments.append:
-            runs.append(measurements, arguments.append)
-            console.print_stderr(f"Added to: {arguments.append}")
-    if arguments.cycles and samples is not None:
-        quartiles = operations.quartiles(samples)
-        warnings = variation.warnings(measurements)
-        data = {"provenance": provenance, "warnings": warnings}
-        data["quartiles"] = console.records(quartiles)
-        first = ["\n".join(warnings)] if warnings else []
-        return console.show(arguments, data, *first, tables.quartile_table(quartiles))
+        if samples and all_samples is not None:
+            console.save(all_samples, samples_output, provenance=provenance)
+        if submit is not None:
+            console.print_stderr(f"Saved: {stored.save(measurements, submit).parent}")
+        if append is not None:
+            runs.append(measurements, append)
+            console.print_stderr(f"Added to: {append}")
+    if cycles and all_samples is not None:
+        quartiles = operations.quartiles(all_samples)
+        table = tables.quartile_table(quartiles)
+        return console.show_measurements(form, "quartiles", measurements, table, rows=quartiles)
     table = tables.operation_table(measurements)
-    return console.show_measurements(arguments, "measurements", measurements, table)
+    return console.show_measurements(form, "measurements", measurements, table)
 
 
-def _check_submission(arguments: argparse.Namespace) -> None:
-    """Raise UsageError, before minutes of measuring, if the run could not be stored."""
-    from pqchain import machine
-    from pqchain.bench import stored
-    from pqchain.results.files import check_writable
-
-    chosen = ("algorithm", "operation", "implementation", "scheme")
-    if named := [f"--{name}" for name in chosen if getattr(arguments, name)]:
-        raise UsageError(f"--submit measures everything; leave out {', '.join(named)}")
-    provenance = machine.provenance() | {"preset": arguments.preset or "paper"}
-    if found := stored.obstacles(provenance):
-        raise UsageError(f"nothing was measured: {'; '.join(found)}")
-    arguments.submit.mkdir(parents=True, exist_ok=True)
-    check_writable(arguments.submit / stored.FILE)
+def _exclude(message: str, options: dict[str, Any]) -> None:
+    if named := [f"--{name}" for name, value in options.items() if value]:
+        raise UsageError(f"{message} {', '.join(named)}; leave those out")
 
 
-def _run_proofs(arguments: argparse.Namespace) -> int:
+def _run_proofs(
+    form: values.Format, sizes: tuple[str, ...], signatures: Path | None, output: Path | None
+) -> int:
     from pqchain.bench import proofs, tables
 
-    others = (
-        *("algorithm", "operation", "implementation", "scheme", "append", "cycles", "samples"),
-        *("resume", "submit"),
-    )
-    if named := [f"--{name}" for name in others if getattr(arguments, name)]:
-        raise UsageError(f"--proofs cannot be combined with {', '.join(named)}; leave those out")
-    sizes = proofs.parse_sizes(arguments.proofs)
-    frame = proofs.measure_proofs(sizes, signatures=arguments.signatures)
-    console.save(frame, arguments.output)
-    return console.show_measurements(arguments, "proofs", frame, tables.proof_table(frame))
+    frame: pd.DataFrame = proofs.measure_proofs(proofs.parse_sizes(sizes), signatures=signatures)
+    console.save(frame, output)
+    return console.show_measurements(form, "proofs", frame, tables.proof_table(frame))

@@ -1,23 +1,49 @@
-"""`pqchain compare`: compare runs of the benchmark."""
+"""Compare benchmark runs: machines, versions or dates."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pqchain.commands import console, options
+from pqchain.commands import console, values
 from pqchain.errors import UsageError
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Compare the runs in files, show the result, and draw it if requested."""
-    named = [*arguments.files, *(name for side in arguments.others for name in side)]
+def compare(
+    *files: str,
+    with_: Annotated[tuple[tuple[str, ...], ...], values.SIDES] = (),
+    plot: values.PlotFile | None = None,
+    output: values.Output | None = None,
+    form: values.Format = values.TEXT,
+) -> int:
+    """Compare benchmark runs with a baseline, the first side: machines, versions or dates.
+
+    For each operation: both times, their ratio with a 95 % interval, and a verdict. A verdict needs
+    at least two runs of each side, better three, and on one machine they must alternate; an
+    undecided row states how many more are needed. Single runs get a ratio without a verdict.
+
+    Args:
+        files: file of `pqchain bench --output` or `--append`, or the name of a machine in
+            data/measurements; each file is a side, and the first is the baseline
+        with_: files of another side; those before it are one side, the baseline; may be repeated
+        plot: plot the comparison, or the history over time if only one is named: .pdf, .svg, .png
+            or .pgf
+
+    Examples:
+      pqchain bench --append old.csv                      alternate with the new version's --append
+      pqchain compare old.csv new.csv                     each file is a side: three runs or more
+      pqchain compare a1.csv a2.csv a3.csv --with b1.csv b2.csv b3.csv
+      pqchain compare laptop.csv server.csv board.csv --plot all.pdf --latex
+      pqchain compare history.csv --plot history.svg      one history: each run and the first
+    """
+    if not files:
+        raise UsageError("name a file of `pqchain bench --output`, or a machine")
+    named = [*files, *(name for side in with_ for name in side)]
     # Missing files are rejected before the slower imports.
     for name in named:
         if Path(name).suffix:
-            options.existing_file(name)
+            values.existing_file(Path(name))
         if Path(name).suffix != ".csv" and Path(name).exists():
             expected = "a table of `pqchain bench --output` (FILE.csv) or a machine of data/"
             raise UsageError(f"{name} must be {expected}measurements; name one of these")
@@ -27,35 +53,28 @@ def run(arguments: argparse.Namespace) -> int:
     # A name without a suffix is that of a machine with a stored run.
     paths = {name: Path(name) if Path(name).suffix else stored.file(name) for name in named}
     # Without --with each file is a side, because most comparisons are of one file with another.
-    groups = (
-        [arguments.files, *arguments.others] if arguments.others else [[name] for name in named]
-    )
+    groups = [files, *with_] if with_ else [[name] for name in named]
     comparison = comparing.compare_runs([[paths[name] for name in group] for group in groups])
     provenance = comparison.attrs["runs"]
-    console.save(comparison, arguments.output, provenance={"sides": provenance})
-    if arguments.plot is not None:
+    console.save(comparison, output, provenance={"sides": provenance})
+    if plot is not None:
         from pqchain import plots
 
-        files = list(paths.values())
+        first, *others = paths.values()
         axes = plots.plot_compared(comparison)
         # The runs of one history are a line over dates.
-        if (
-            len(named) == 1
-            and results.contract_of(results.load(files[0])).name == runs.HISTORY.name
-        ):
-            axes = plots.plot_history(runs.concat_runs(files))
-        console.save_plot(axes, arguments.plot)
+        if not others and results.contract_of(results.load(first)).name == runs.HISTORY.name:
+            axes = plots.plot_history(runs.concat_runs([first]))
+        console.save_plot(axes, plot)
     warnings = [
         f"Warning: the machine was busy during {name}: median/min of verifications "
         f"{facts['median_over_min']:.2f}, which is above {variation.MAX_MEDIAN_OVER_MIN:g}."
         for name, facts in provenance.items()
         if (facts["median_over_min"] or 0) > variation.MAX_MEDIAN_OVER_MIN
     ]
-    data = {
-        "warnings": warnings, "runs": provenance, "compared": console.records(comparison)
-    }  # fmt: skip
+    data = {"warnings": warnings, "runs": provenance, "compared": console.records(comparison)}
     summary = "\n".join([*warnings, _summary(provenance)])
-    return console.show(arguments, data, summary, tables.compared_table(comparison))
+    return console.show(form, data, summary, tables.compared_table(comparison))
 
 
 _LABELS = {

@@ -1,20 +1,38 @@
-"""`pqchain consensus`: model or execute the consensus scenarios that options define."""
+"""Model delegated consensus (PQ-DPoL): latency and throughput by scheme, network and size.
+
+Networks, and how latency grows where all N nodes vote:
+  paper-serial  one shared server, used N * N times: latency ~ N^2, as in the paper's Table 6
+  csma          one shared channel, used N * (N - 1) times: latency ~ N^2
+  star          a hub with a link of 5 Mb/s to every node: latency ~ N
+  mesh          a link of 5 Mb/s for every pair of nodes: nearly constant
+  regions       six regions of the world, uplinks shared by receivers: ~ N above a constant
+  uplink        1 Gb/s per node each way, shared fairly by all its messages: ~ N
+  host          one computer with P processors runs all delegates: ~ N^2 / P
+  gossip        every node forwards the block to 8 peers at 100 Mb/s: ~ log N, up to 2^20 nodes
+
+More examples:
+  pqchain consensus --network gossip --exponents 10,20 --delegates 128 --bits-per-second 1e9
+  pqchain consensus --network regions --nodes 100 --seeds 0..9            mean and 95 % interval
+  pqchain consensus --rule luck --round-seconds 10 --network gossip --exponents 10 --delegates 21
+  pqchain consensus --network mesh --nodes 16 --timeout 5 --faults.crashed 0,1
+  pqchain consensus --network uplink --vote-phases 2 --certificates broadcast --nodes 4,16
+  pqchain consensus --mode cluster --scheduler tls://host:8786 --nodes 8 --blocks 20
+  pqchain consensus --mode virtual --transport native --network star --vote-phases 2 --nodes 7
+  pqchain consensus --network mesh --exponents 1..10 --seeds 0..99 --store runs.csv   resumable
+"""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pqchain import algorithms, checks
-from pqchain.commands import console, options, values
+from pqchain.commands import console, values
 from pqchain.consensus.faults import Faults
 from pqchain.consensus.network import Network, named
-from pqchain.consensus.scenario import MAX_NODES, Layout, Scenario
+from pqchain.consensus.scenario import MAX_NODES, Scenario
 from pqchain.errors import Unsupported, UsageError
 from pqchain.figures import Kind
 from pqchain.results import outputs
@@ -22,150 +40,232 @@ from pqchain.results import outputs
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pqchain.costs import CostTable
     from pqchain.delegates.service_times import Computer
     from pqchain.wire.drivers.cluster import Cluster
     from pqchain.wire.drivers.fork_server import ForkServer
 
+    ScenarioOptions: TypeAlias = dict[str, Any]
+    NetworkOptions: TypeAlias = dict[str, Any]
+    FaultOptions: TypeAlias = dict[str, Any]
+else:
+    ScenarioOptions = values.options_of(
+        Scenario,
+        "",
+        "proposal voting round_seconds vote_phases certificates pipelined block_bytes blocks "
+        "arrivals_per_second verification_threads view_timeout_seconds",
+        group="protocol",
+        proposal="rule",
+        arrivals_per_second="arrivals",
+        verification_threads="threads",
+        view_timeout_seconds="timeout",
+    )
+    NetworkOptions = values.options_of(
+        Network,
+        "",
+        "rate_bits_per_second latency_seconds peers processors world region_table",
+        group="network; each kind has its own defaults",
+        defaults=False,
+        rate_bits_per_second="bits_per_second",
+        latency_seconds="delay_seconds",
+    )
+    FaultOptions = values.options_of(
+        Faults, "", " ".join(row.name for row in fields(Faults)), group="faults", prefix="faults."
+    )
+
 _DEFAULTS = {row.name: row.default for row in fields(Scenario)}
 
-MANY_BLOCKS = 20_000
-"""Number of blocks that take a few seconds, announced where no progress bar is shown."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    """Options that several functions below need."""
+
+    algorithm: tuple[str, ...]
+    added: list[str]
+    """Names of the user's schemes."""
+    costs: str
+    preset: Any
+    mode: Any
+    transport: str | None
 
 
-def _fault_help(row: checks.Declaration) -> str:
-    metavar = "RANKS" if row.type is tuple else "N"
-    return f"  {f'{row.name}={metavar}':<22}{options.field_help(row)}"
+def consensus(
+    *,
+    algorithm: values.Names = (),
+    scheme: Annotated[values.Schemes, values.RARE] = (),
+    network: values.Names = ("paper-serial",),
+    exponents: values.Integers = (),
+    nodes: values.Integers = (),
+    delegates: Annotated[str, values.RARE] = "all",
+    costs: str = "paper:pqdpol",
+    preset: Annotated[values.Preset | None, values.RARE] = None,
+    seeds: values.Integers = (0,),
+    protocol: ScenarioOptions | None = None,
+    link: NetworkOptions | None = None,
+    faults: FaultOptions | None = None,
+    mode: Annotated[
+        Literal["model", "virtual", "loopback", "netns", "cluster"], values.CHOICE
+    ] = "model",
+    transport: Annotated[str | None, values.RARE] = None,
+    log: Annotated[Path | None, values.RARE] = None,
+    engine: Annotated[Literal["fast", "simpy"], values.CHOICE, values.RARE] = "fast",
+    workers: Annotated[values.Whole | None, values.RARE] = None,
+    hosts: values.ClusterOptions = values.NO_CLUSTER,
+    store: Annotated[Path | None, values.RARE] = None,
+    output: values.Output | None = None,
+    form: values.Format = values.TEXT,
+) -> int:
+    """Model a consensus of delegates: block latency and finalized transactions per second.
 
+    A LIST has commas and ranges, such as 1..5,8. --mode executes the delegates instead of
+    modelling them.
 
-FAULTS = "\n".join(map(_fault_help, checks.declarations(Faults).values()))
-"""Fields that --faults takes, one per line."""
+    Args:
+        algorithm: signature schemes; default: Falcon-512
+        network: paper-serial, csma, star, mesh, regions, uplink, host or gossip
+        exponents: networks of 2^n nodes; default: 1..5
+        nodes: numbers of nodes, instead of exponents
+        delegates: numbers of nodes that verify and vote; with --exponents, all nodes of smaller
+            networks
+        costs: costs of the schemes: paper:pqdpol, measured (now, on this machine), or a file of
+            `pqchain bench --output`
+        seeds: seeds of the random numbers, one run each
+        mode: model: compute the result; virtual: execute the delegates in virtual time; loopback:
+            as processes on this machine; netns: between network namespaces (root); cluster: on the
+            workers of --scheduler; default: model
+        transport: transport of executed delegates: plain (virtual time only, the default there),
+            native, aioquic, tcp-tls, grpc
+        log: save the ledgers of executed delegates, and qlog files where the transport supports
+            them
+        engine: engine of the model; results are identical to the nanosecond, simpy is the readable
+            reference
+        workers: number of processes; default: one per core
+        store: save finished runs in this file and reuse them, to resume
 
+    Examples:
+      pqchain consensus --algorithm Falcon-512 --exponents 1..5 --network paper-serial
+      pqchain consensus --algorithm Falcon-512,Dilithium2 --network mesh,star --exponents 3,5,8
+      pqchain consensus --scheme "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
+      pqchain consensus --costs measured --algorithm ML-DSA-44,Falcon-512     measure first
+      pqchain consensus --mode loopback --algorithm Falcon-512,Dilithium2 --exponents 1..3
 
-def run(arguments: argparse.Namespace) -> int:
-    """Run every combination of the options, and show the results."""
-    _check_names(arguments)
-    # Imported after _check_names, which reports wrong names before these slower imports.
-    from pqchain import consensus, machine, scheduler
+    `pqchain reproduce --only pqdpol` compares the paper's Tables 5 and 6 with this model.
+    """
+    asked = _Request(
+        algorithm=algorithm, added=console.register_schemes(scheme), costs=costs,
+        preset=preset, mode=mode, transport=transport,
+    )  # fmt: skip
+    console.algorithm_names(algorithm, asked.added)
+    # Imported after the names are checked, because a wrong name is reported before slow imports.
+    from pqchain import consensus as models
+    from pqchain import machine
+    from pqchain import scheduler as remote
     from pqchain.consensus import model, tables
+    from pqchain.consensus import remarks as remarks_of
     from pqchain.consensus.engines import simulate
 
-    scenarios = _scenarios(arguments)
-    if arguments.mode != "model":
-        # Raises UsageError for options that need another mode, before slow imports.
-        cluster = values.cluster(arguments, arguments.mode)
-        return _run_delegates(arguments, scenarios, cluster)
-    for option in ("transport", "log", "nodes_per_worker", "first_port"):
-        if getattr(arguments, option) is not None:
-            name = option.replace("_", "-")
-            raise UsageError(f"--{name} needs executed delegates; add --mode virtual")
-    if len(scenarios) == 1 and arguments.engine == "simpy":
+    sizes = _sizes(exponents, nodes, delegates)
+    networks = [named(name, **(link or {})) for name in network]
+    scenarios = _scenarios(asked, networks, sizes, seeds, _changes(protocol or {}, faults or {}))
+    if mode != "model":
+        for option, value in (("workers", workers), ("store", store)):
+            if value is not None:
+                raise UsageError(
+                    f"--{option} needs --mode model; delegates run one after the other"
+                )
+        return _run_delegates(form, asked, scenarios, hosts.cluster(mode), log, output)
+    others: dict[str, Any] = {
+        "transport": transport,
+        "log": log,
+        "nodes_per_worker": hosts.nodes_per_worker,
+    }
+    for name, value in {**others, "first_port": hosts.first_port}.items():
+        if value is not None:
+            option = name.replace("_", "-")
+            raise UsageError(f"--{option} needs executed delegates; add --mode virtual")
+    if len(scenarios) == 1 and engine == "simpy":
         # Among several scenarios an unsupported one becomes a row; alone it is wrong use.
         simulate.check(model.single_view(scenarios[0]))
-    blocks = sum(scenario.blocks for scenario in scenarios)
-    if blocks >= MANY_BLOCKS and not console.is_interactive():
-        console.print_stderr(f"Running {blocks} blocks; results are shown at the end ...")
-    if arguments.scheduler is not None:
+    if hosts.scheduler is not None:
         console.print_stderr(
-            f"Waiting up to {scheduler.CONNECT_SECONDS} s for the Dask scheduler at "
-            f"{arguments.scheduler} ..."
+            f"Waiting up to {remote.CONNECT_SECONDS} s for the Dask scheduler at "
+            f"{hosts.scheduler} ..."
         )
-    runs = consensus.sweep(
+    runs = models.sweep(
         scenarios,
-        engine=arguments.engine,
-        workers=arguments.workers,
-        scheduler=arguments.scheduler,
-        store=arguments.store,
+        engine=engine,
+        workers=workers,
+        scheduler=hosts.scheduler,
+        store=store,
         progress=console.is_interactive(),
     )
-    if arguments.output is not None:
-        console.save(runs, arguments.output, provenance=machine.provenance())
-    means = consensus.over_seeds(runs) if runs["seed"].nunique() > 1 else None
-    costs = scenarios[0].costs
-    data = {"kind": Kind.MODELLED, "costs": costs.source, "runs": console.records(runs)}
+    console.save(runs, output, provenance=machine.provenance())
+    means = models.over_seeds(runs) if runs["seed"].nunique() > 1 else None
+    table = scenarios[0].costs
+    data = {"kind": Kind.MODELLED, "costs": table.source, "runs": console.records(runs)}
     if means is not None:
         data["over_seeds"] = console.records(means)
-    table = tables.runs(runs, _printed(runs)) if means is None else tables.over_seeds(means)
-    remarks = _remarks(arguments.costs, runs, costs)
+    shown = tables.runs(runs, _printed(runs)) if means is None else tables.over_seeds(means)
     ok = (runs["status"] == "ok").all() and runs["is_safe"].all()
-    return console.show(arguments, data, table, remarks=remarks, ok=bool(ok))
-
-
-def _check_names(arguments: argparse.Namespace) -> None:
-    if not _wants_all(arguments):
-        console.algorithm_names(arguments)
-    source = Path(arguments.costs)
-    if source.suffix != ".csv":
-        arguments.costs = arguments.costs.casefold()
-    if source.suffix == ".csv" and not source.is_file():
-        raise UsageError(
-            f"--costs {source} does not exist; name a file of `pqchain bench --output`"
-        )
-
-
-def _wants_all(arguments: argparse.Namespace) -> bool:
-    return [name.casefold() for name in arguments.algorithm or ()] == ["all"]
+    remarks = [*remarks_of.modelled(runs, table), *remarks_of.given(runs, table)]
+    return console.show(form, data, shown, remarks=remarks, ok=bool(ok))
 
 
 def _run_delegates(
-    arguments: argparse.Namespace, scenarios: list[Scenario], cluster: Cluster | None
+    form: values.Format,
+    asked: _Request,
+    scenarios: list[Scenario],
+    cluster: Cluster | None,
+    log: Path | None,
+    output: Path | None,
 ) -> int:
     from tqdm import tqdm
 
     from pqchain import consensus, machine
+    from pqchain.consensus import remarks as remarks_of
     from pqchain.consensus import tables
     from pqchain.delegates import modes
 
-    for option in ("workers", "store"):
-        if getattr(arguments, option) is not None:
-            raise UsageError(f"--{option} needs --mode model; delegates run one after the other")
     for scenario in scenarios:
         # All scenarios are checked before the first one runs.
-        modes.check_mode(scenario, arguments.mode, arguments.transport, arguments.log)
-    if arguments.log is not None:
-        outputs.claim(arguments.log)
+        modes.check_mode(scenario, asked.mode, asked.transport, log)
+    if log is not None:
+        outputs.claim(log)
     runs = []
-    settings = {"mode": arguments.mode, "transport": arguments.transport}
+    settings: dict[str, Any] = {"mode": asked.mode, "transport": asked.transport}
     # All runs on loopback share the process that starts their nodes.
-    loopback = arguments.mode == "loopback"
-    opened = modes.open_fork_server(scenarios[0], arguments.transport) if loopback else None
+    loopback = asked.mode == "loopback"
+    opened = modes.open_fork_server(scenarios[0], asked.transport) if loopback else None
     with opened or nullcontext() as fork_server:
         bar = tqdm(scenarios, disable=not console.is_interactive(), unit="run")
         for number, scenario in enumerate(bar):
-            log = arguments.log and arguments.log / f"run-{number}"
+            folder = log and log / f"run-{number}"
             run = modes.run(
-                scenario, **settings, log=log, fork_server=fork_server, scheduler=cluster
+                scenario, **settings, log=folder, fork_server=fork_server, scheduler=cluster
             )
             runs.append(run)
-        if loopback and (computer := _computer(arguments, scenarios, fork_server)):
+        if loopback and (computer := _computer(asked, scenarios, fork_server)):
             runs = list(map(computer.predicted, runs))
     frame = consensus.frame(runs)
-    if arguments.output is not None:
-        machines = {"cluster": runs[-1].cluster} if cluster else {}
-        console.save(frame, arguments.output, provenance=machine.provenance() | machines)
+    machines = {"cluster": runs[-1].cluster} if cluster else {}
+    console.save(frame, output, provenance=machine.provenance() | machines)
     data = {
         "kind": runs[0].kind,
-        "mode": arguments.mode,
+        "mode": asked.mode,
         "transport": runs[0].transport,
         "costs": scenarios[0].costs.source,
         "runs": console.records(frame),
     }
     ok = bool(frame["is_safe"].all() and frame["is_live"].all())
-    if cluster is None:
-        remarks = [_RUN_REMARKS[runs[0].kind].format(transport=runs[0].transport)]
-    else:
+    remarks = [*remarks_of.executed(frame, is_cluster=cluster is not None)]
+    if cluster is not None:
         data["cluster"] = runs[-1].cluster
-        remarks = [_CLUSTER_REMARK.format(transport=runs[0].transport)]
-        remarks += values.cluster_remarks(runs[-1].cluster)
-    remarks += _user_remarks(frame, scenarios[0].costs)
-    # NaN differs from itself: without a prediction there is no remark.
-    if (worst := frame["prediction_error_percent"].abs().max()) == worst:
-        remarks.append(_PREDICTION_REMARK.format(worst=worst))
-    return console.show(arguments, data, tables.delegates(frame), remarks=remarks, ok=ok)
+        remarks += console.cluster_remarks(runs[-1].cluster)
+    remarks += remarks_of.given(frame, scenarios[0].costs)
+    return console.show(form, data, tables.delegates(frame), remarks=remarks, ok=ok)
 
 
 def _computer(
-    arguments: argparse.Namespace, scenarios: list[Scenario], fork_server: ForkServer | None
+    asked: _Request, scenarios: list[Scenario], fork_server: ForkServer | None
 ) -> Computer | None:
     from pqchain import costs
     from pqchain.bench import operations, presets
@@ -177,11 +277,11 @@ def _computer(
     )
     console.print_stderr("Measuring this computer to predict these runs ...")
     try:
-        preset = arguments.preset or presets.preset()
+        preset = asked.preset or presets.preset()
         here = costs.from_frame(operations.measure(list(names), preset=preset))
         return service_times.calibrate(
             here,
-            transport=arguments.transport,
+            transport=asked.transport,
             fork_server=fork_server,
             progress=console.is_interactive(),
         )
@@ -190,47 +290,29 @@ def _computer(
         return None
 
 
-_PREDICTION_REMARK = (
-    "Prediction by the network host: all work of all delegates on these processors, with the costs "
-    "of a message, a byte, a transaction and a height from smaller runs measured just before; its "
-    "error is at most {worst:.0f} %."
-)
-
-
-_RUN_REMARKS: dict[str, str] = {
-    Kind.REPLAYED: "Replayed in virtual time over {transport}: bytes, signatures and protocol are "
-    "real, time is modelled from the costs.",
-    Kind.MEASURED: "Measured on this machine over {transport}: every signature was made and "
-    "verified. The delegates share its processors; --costs and --network have no effect.",
-}
-
-
-_CLUSTER_REMARK = (
-    "Measured on the machines of a cluster over {transport}: every signature was made and "
-    "verified; --costs and --network have no effect."
-)
-
-
-def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
-    names = ["all"] if _wants_all(arguments) else console.algorithm_names(arguments, ["Falcon-512"])
-    link = options.changed_fields(arguments, Network)
-    networks = [named(name, **link) for name in arguments.network or ["paper-serial"]]
-    sizes = _sizes(arguments)
-    seeds = values.integers(arguments.seeds, "--seeds")
+def _scenarios(
+    asked: _Request,
+    networks: list[Network],
+    sizes: list[tuple[int, int]],
+    seeds: tuple[int, ...],
+    changes: dict[str, Any],
+) -> list[Scenario]:
+    names = console.algorithm_names(asked.algorithm or ["Falcon-512"], asked.added)
+    values.within("--seeds", seeds, 0)
     total = len(names) * len(networks) * len(sizes) * len(seeds)
     # Each list is bounded on its own, but their product is not.
     if total > (most := values.MAX_VALUES):
         raise UsageError(f"the options must give at most {most} runs; got {total}. Shorten lists.")
-    changes = _changes(arguments)
-    costs = _with_user_schemes(_costs(arguments, names), arguments.user_schemes)
+    # Imported late: the costs may have to be measured.
+    from pqchain.works.costing import cost_table
+
+    costs = cost_table(asked.costs, names, preset=asked.preset, progress=console.is_interactive())
     for name in names:
-        if name != "all" and name not in costs:
+        if name not in costs:
             raise UsageError(
                 f"--algorithm must be one of {', '.join(costs)} with costs {costs.source}; got "
                 f"{name}. Add --costs measured."
             )
-    if names == ["all"]:
-        names = _fitting(costs, changes.get("block_bytes", _DEFAULTS["block_bytes"]))
     changes["costs"] = costs
     return [
         Scenario(algorithm=name, network=link, nodes=size, delegates=count, seed=seed, **changes)
@@ -238,103 +320,45 @@ def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
     ]
 
 
-def _with_user_schemes(costs: CostTable, names: list[str]) -> CostTable:
-    from pqchain import schemes
-
-    rows = (schemes.costs_of(name) for name in names if name not in costs)
-    return costs.plus(*(row for row in rows if row is not None))
-
-
-def _fitting(costs: CostTable, block_bytes: int) -> list[str]:
-    layout = Layout()
-    least = {
-        name: layout.block_overhead_bytes() + layout.transaction_bytes(row, row.signature_bytes)
-        for name, row in costs.items()
-    }
-    if large := [name for name in costs if least[name] > block_bytes]:
-        names = ", ".join(large)
-        console.print_stderr(f"Left out: no transaction fits into {block_bytes} bytes with {names}")
-    return [name for name in costs if name not in large]
-
-
-def _sizes(arguments: argparse.Namespace) -> list[tuple[int, int]]:
+def _sizes(
+    exponents: tuple[int, ...], nodes: tuple[int, ...], delegates: str
+) -> list[tuple[int, int]]:
     """Return pairs (nodes, delegates); in small networks all nodes are delegates."""
+    if exponents and nodes:
+        raise UsageError("--exponents and --nodes exclude each other; give one")
     counts: list[int | None] = []
-    for part in map(str.strip, arguments.delegates.split(",")):
-        counts += [None] if part == "all" else values.integers(part, "--delegates", least=1)
-    if arguments.nodes is None:
-        exponents = "1..5" if arguments.exponents is None else arguments.exponents
-        most = MAX_NODES.bit_length() - 1
-        powers = values.integers(exponents, "--exponents", most=most)
-        nodes = [2**power for power in powers]
-    else:
-        nodes = values.integers(arguments.nodes, "--nodes", least=1, most=MAX_NODES)
+    for part in map(str.strip, delegates.split(",")):
+        counts += [None] if part == "all" else values.integers(part, "--delegates")
+    values.within("--delegates", [count for count in counts if count is not None], 1)
+    values.within("--exponents", exponents, 0, MAX_NODES.bit_length() - 1)
+    values.within("--nodes", nodes, 1, MAX_NODES)
+    sizes = nodes or tuple(2**power for power in exponents or range(1, 6))
     most = max(count or 0 for count in counts)
-    small = [count for count in nodes if count < most]
+    small = [count for count in sizes if count < most]
     # Only sizes given by --nodes are an error; powers of two include small ones anyway.
-    if small and arguments.nodes is not None:
+    if small and nodes:
         raise UsageError(
             f"--delegates must be all, or at most the number of --nodes, {small[0]}; got {most}"
         )
     if small:
-        sizes = ", ".join(map(str, small))
-        console.print_stderr(f"In networks of {sizes} nodes, which are too small, all nodes vote.")
-    return [(count, min(voting or count, count)) for count in nodes for voting in counts]
+        listed = ", ".join(map(str, small))
+        console.print_stderr(f"In networks of {listed} nodes, which are too small, all nodes vote.")
+    return [(count, min(voting or count, count)) for count in sizes for voting in counts]
 
 
-def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
-    changes = options.changed_fields(arguments, Scenario)
+def _changes(changes: dict[str, Any], faults: dict[str, Any]) -> dict[str, Any]:
     rule = changes.get("proposal", _DEFAULTS["proposal"])
     if changes.get("round_seconds") and rule != "luck":
         raise UsageError(
             f"--round-seconds needs --rule luck; got {changes['round_seconds']:g} and --rule {rule}"
         )
-    faults = Faults(**values.field_values(Faults, arguments.faults, "--faults"))
-    if faults.any and "view_timeout_seconds" not in changes:
+    made = Faults(**faults)
+    if made.any and "view_timeout_seconds" not in changes:
         raise UsageError(
-            f"--faults {' '.join(arguments.faults)} needs --timeout, the seconds after which the "
-            "next delegate proposes, such as --timeout 10"
+            "--faults needs --timeout, the seconds after which the next delegate proposes, such as "
+            "--timeout 10"
         )
-    return {**changes, "faults": faults}
-
-
-def _costs(arguments: argparse.Namespace, names: list[str]) -> CostTable:
-    """Return the costs of --costs; called late, because they may have to be measured."""
-    from pqchain import costs, results
-    from pqchain.works import papers
-
-    source: str = arguments.costs
-    if source.startswith("paper:"):
-        return papers.costs(source.removeprefix("paper:"))
-    if source == "measured":
-        return _measured(arguments, names)
-    if source.endswith(".csv"):
-        frame = results.load(Path(source))
-        if "median_seconds" not in frame:
-            raise UsageError(
-                f"--costs {source} is not a table of measurements; name one of `pqchain bench`"
-            )
-        return costs.from_frame(frame)
-    raise UsageError(
-        "--costs must be paper:<work>, measured, or a .csv of `pqchain bench --output`; "
-        f"got {source}"
-    )
-
-
-def _measured(arguments: argparse.Namespace, names: list[str]) -> CostTable:
-    from pqchain import costs
-    from pqchain.bench import operations, presets
-
-    rows = [algorithms.get(name) for name in names if name != "all"]
-    for row in rows:
-        if row.kind != "signature":
-            raise UsageError(f"--algorithm must be a signature scheme; got {row.name}")
-    wanted = [row.name for row in rows] or list(algorithms.names("signature"))
-    plural = "s"[: len(wanted) != 1]
-    console.print_stderr(f"Measuring {len(wanted)} scheme{plural} on this machine ...")
-    preset = arguments.preset or presets.preset()
-    progress = console.is_interactive()
-    return costs.from_frame(operations.measure(wanted, preset=preset, progress=progress))
+    return {**changes, "faults": made}
 
 
 def _printed(runs: pd.DataFrame) -> dict[str, float]:
@@ -346,31 +370,3 @@ def _printed(runs: pd.DataFrame) -> dict[str, float]:
     cells = registry.get("pqdpol").models()["table5-6"]()
     latencies = dict(zip(cells["scenario"], cells["published_latency_seconds"], strict=True))
     return {name: latencies[name] for name in runs["scenario"] if name in latencies}
-
-
-def _user_remarks(runs: pd.DataFrame, costs: CostTable) -> Iterator[str]:
-    for name in runs["algorithm"].unique():
-        if costs[name].is_given:
-            yield f"{name}: {costs[name].source}."
-
-
-def _remarks(source: str, runs: pd.DataFrame, costs: CostTable) -> Iterator[str]:
-    origin = costs.source
-    if costs.source == "paper:pqdpol":
-        origin = "published, Tables 1 to 4 of pqdpol; lengths of Falcon's signatures counted"
-    elif source == "measured":
-        origin = "measured on this machine"
-    elif source.startswith("paper:"):
-        origin = f"published, {costs.source}"
-    yield f"Modelled. Costs of the schemes: {origin}."
-    yield from _user_remarks(runs, costs)
-    if (runs["transactions_per_block"] % 1 != 0).any():
-        yield (
-            "Signatures vary in length: tx / block is the expected number, tx / s counts the "
-            "transactions of the simulated blocks; with more --blocks or --seeds they agree."
-        )
-    if (runs["network"] == "paper-serial").any():
-        yield (
-            "paper-serial is not a network of the paper: its four coefficients are fitted to the "
-            "paper's Table 6 and have no physical meaning. See `pqchain reproduce --only pqdpol`."
-        )

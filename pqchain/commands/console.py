@@ -1,66 +1,37 @@
-"""Code shared by the commands: output, exit codes, and options defined in TOML files.
+"""Code shared by the commands: output, exit codes, schemes of the user.
 
 Data goes to stdout, messages to stderr.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
-import json
-import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from pqchain import figures
 from pqchain.errors import UsageError
 from pqchain.escapes import markdown, visible
 from pqchain.render import latex, terminal
+from pqchain.render.streams import has_colour as has_colour
+from pqchain.render.streams import is_interactive as is_interactive
+from pqchain.render.streams import print_json as print_json
+from pqchain.render.streams import print_stderr as print_stderr
+from pqchain.render.streams import print_stdout as print_stdout
+from pqchain.render.streams import redirect_to_devnull as redirect_to_devnull
+from pqchain.render.streams import terminal_width as terminal_width
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pqchain.commands.values import Format
     from pqchain.render.table import Table
     from pqchain.results.checkpoint import Checkpoint
 
 SUCCESS, CHECK_FAILED, USAGE_ERROR = 0, 1, 2  # exit codes of a command
-
-_ASCII = str.maketrans(
-    {"µ": "u", figures.TIMES: "x", figures.NARROW_SPACE: " ", figures.MISSING: "-", "…": "~"}
-    | {"─": "-"}
-)
-"""Replacements of characters that a terminal without Unicode cannot show."""
-
-
-def encodable(text: str, stream: TextIO) -> str:
-    """Return a text that a stream can encode, with replacements of other characters."""
-    encoding = stream.encoding or "utf-8"
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        text = text.translate(_ASCII).encode(encoding, "replace").decode(encoding)
-    return text
-
-
-def print_stdout(text: str) -> None:
-    """Write data to stdout; replace characters that its encoding lacks."""
-    sys.stdout.write(f"{encodable(text, sys.stdout)}\n")
-
-
-def print_json(value: Any) -> None:
-    """Write a value as JSON to stdout."""
-    # Escapes preserve all characters where stdout is not Unicode.
-    escaped = not (sys.stdout.encoding or "utf-8").casefold().startswith("utf")
-    text = json.dumps(value, indent=2, ensure_ascii=escaped, allow_nan=False, default=_json_type)
-    print_stdout(visible(text))  # the escapes are those of JSON
-
-
-def _json_type(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else str(value)
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -70,31 +41,8 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(key): value for key, value in row.items()} for row in plain.to_dict("records")]
 
 
-def print_stderr(text: str) -> None:
-    """Write a message to stderr; if stderr is broken, drop the message."""
-    text = visible(text)
-    try:
-        if (width := terminal_width(sys.stderr)) is not None:
-            text = terminal.wrapped(text, width, colour=has_colour(sys.stderr))
-        sys.stderr.write(f"{encodable(text, sys.stderr)}\n")
-        sys.stderr.flush()
-    except OSError:
-        redirect_to_devnull(sys.stderr)
-
-
-def redirect_to_devnull(stream: TextIO) -> None:
-    """Redirect a broken stream to /dev/null."""
-    # Python flushes the stream at exit, and would report the error again.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def is_interactive() -> bool:
-    """Return whether stderr is a terminal, so that progress bars are shown."""
-    return sys.stderr.isatty()
-
-
 def show(
-    arguments: argparse.Namespace,
+    form: Format,
     data: Any,
     *outputs: Table | str,
     remarks: Iterable[str] = (),
@@ -106,10 +54,10 @@ def show(
     Texts are wrapped on a terminal unless they are `verbatim`, as code is. Schemes with a known
     attack that a table names are remarked upon.
     """
-    if arguments.json:
+    if form.json:
         print_json(data)
     else:
-        text = "\n\n".join(_formatted(arguments, outputs, verbatim))
+        text = "\n\n".join(_formatted(form, outputs, verbatim))
         print_stdout(text)
         cautions = (
             line for table in outputs if not isinstance(table, str) for line in table.cautions
@@ -122,9 +70,12 @@ def show(
 
 
 def show_measurements(
-    arguments: argparse.Namespace, name: str, frame: pd.DataFrame, output: Table | str
+    form: Format, name: str, frame: pd.DataFrame, output: Table | str, *, rows: Any = None
 ) -> int:
-    """Show measurements, warnings first; return the exit code, 1 if a row failed or none ran."""
+    """Show measurements, warnings first; return the exit code, 1 if a row failed or none ran.
+
+    `rows` is the frame of the JSON if that is another one than of the measurements.
+    """
     from pqchain.bench import variation
 
     warnings = variation.warnings(frame)
@@ -132,9 +83,10 @@ def show_measurements(
     machine = f"Machine: {provenance['machine_id']}, preset {provenance['preset']}"
     if "min_seconds" in frame.columns:
         machine = f"Machine: {provenance['machine_id']}, {variation.quality(frame)}"
-    data = {"provenance": provenance, "warnings": warnings, name: records(frame)}
+    data = {"provenance": provenance, "warnings": warnings}
+    data[name] = records(frame if rows is None else rows)
     first = ["\n".join(warnings)] if warnings else []
-    return show(arguments, data, *first, output, remarks=[machine], ok=all_ran(frame))
+    return show(form, data, *first, output, remarks=[machine], ok=all_ran(frame))
 
 
 def all_ran(frame: pd.DataFrame) -> bool:
@@ -142,36 +94,23 @@ def all_ran(frame: pd.DataFrame) -> bool:
     return bool((frame["status"] == "ok").any() and not (frame["status"] == "failed").any())
 
 
-def wants_table_markup(arguments: argparse.Namespace) -> bool:
+def wants_table_markup(form: Format) -> bool:
     """Return whether tables are requested as LaTeX or Markdown."""
-    return bool(arguments.latex or arguments.markdown)
+    return bool(form.latex or form.markdown)
 
 
-def terminal_width(stream: TextIO) -> int | None:
-    """Return the columns of the terminal that a stream writes to; None for a file or a pipe."""
-    return shutil.get_terminal_size().columns if stream.isatty() else None
-
-
-def has_colour(stream: TextIO) -> bool:
-    """Return whether a stream writes to a terminal with colours; NO_COLOR turns them off."""
-    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return stream.isatty() and not is_plain
-
-
-def _formatted(
-    arguments: argparse.Namespace, outputs: Sequence[Table | str], verbatim: bool
-) -> Iterator[str]:
-    if arguments.latex and all(isinstance(output, str) for output in outputs):
+def _formatted(form: Format, outputs: Sequence[Table | str], verbatim: bool) -> Iterator[str]:
+    if form.latex and all(isinstance(output, str) for output in outputs):
         raise UsageError("--latex is for tables, and this command shows none; leave it out")
     width, colour = terminal_width(sys.stdout), has_colour(sys.stdout)
     for output in outputs:
         if not isinstance(output, str):
-            in_markup = output.latex if arguments.latex else output.markdown
-            is_markup = wants_table_markup(arguments)
+            in_markup = output.latex if form.latex else output.markdown
+            is_markup = wants_table_markup(form)
             yield in_markup() if is_markup else output.text(width, colour=colour)
-        elif arguments.latex:
+        elif form.latex:
             yield "\n".join(f"% {latex.escaped(line)}" for line in visible(output).splitlines())
-        elif arguments.markdown and not verbatim:
+        elif form.markdown and not verbatim:
             yield markdown(output)
         elif verbatim or width is None:
             yield visible(output)
@@ -193,8 +132,7 @@ def save_plot(axes: Any, path: Path) -> int:
 def register_schemes(definitions: Iterable[str]) -> list[str]:
     """Register the schemes that --scheme defines; return their names.
 
-    Called before each command, which finds the names as `arguments.user_schemes`, so that mistakes
-    are reported at once.
+    Called first by each command, so that mistakes are reported at once.
     """
     if not definitions:
         return []
@@ -206,21 +144,25 @@ def register_schemes(definitions: Iterable[str]) -> list[str]:
     return names
 
 
-def algorithm_names(arguments: argparse.Namespace, default: Sequence[str] = ()) -> list[str]:
-    """Return canonical names from --algorithm and --scheme, without duplicates."""
+def algorithm_names(names: Iterable[str], added: Iterable[str] = ()) -> list[str]:
+    """Return canonical names of algorithms and of the user's schemes, without duplicates."""
     from pqchain import algorithms
 
-    names = (algorithms.get(name).name for name in arguments.algorithm or default)
-    return list(dict.fromkeys([*names, *arguments.user_schemes]))
+    return list(dict.fromkeys([*(algorithms.get(name).name for name in names), *added]))
 
 
 @contextmanager
 def resumable(
-    arguments: argparse.Namespace, command: str, options: Sequence[str]
+    command: str,
+    *,
+    preset: str | None,
+    scheme: Iterable[str] = (),
+    resume: bool = False,
+    **settings: Any,
 ) -> Iterator[Checkpoint]:
-    """Yield the checkpoint of a command with these options; remove it if the block succeeds.
+    """Yield the checkpoint of a command with these settings; remove it if the block succeeds.
 
-    `options` are those on which the measured values depend, besides preset, machine, version and
+    `settings` are those on which the measured values depend, besides preset, machine, version and
     the content of the user's files. If the block fails or is interrupted, the user is told that the
     values are kept.
     """
@@ -228,13 +170,12 @@ def resumable(
     from pqchain.bench import presets
     from pqchain.results.checkpoint import Checkpoint
 
-    settings = {name: getattr(arguments, name) for name in options}
-    settings |= {"command": command, "preset": arguments.preset or presets.preset()}
-    settings["scheme"] = [[text, _content_digest(text)] for text in arguments.scheme]
+    settings |= {"command": command, "preset": preset or presets.preset()}
+    settings["scheme"] = [[text, _content_digest(text)] for text in scheme]
     provenance = machine.provenance()
     settings |= {name: provenance[name] for name in ("machine_id", "commit")}
     settings["native"] = libraries.installed()
-    checkpoint = Checkpoint(settings, resume=arguments.resume)
+    checkpoint = Checkpoint(settings, resume=resume)
     try:
         yield checkpoint
     except BaseException:
@@ -262,3 +203,37 @@ def save(
 
         results.save(frame, output, provenance=provenance)
         print_stderr(f"Saved: {output}")
+
+
+DISTRIBUTIONS = {"conform": "conform", "engine": "engines"}
+"""Commands of other distributions of this project, with the extra of pqchain that installs each."""
+
+
+def not_installed(command: str, purpose: str = "") -> UsageError:
+    """Return the error about a command of DISTRIBUTIONS that is not installed."""
+    extra = DISTRIBUTIONS[command]
+    purpose = purpose or f"`pqchain {command}`"
+    return UsageError(
+        f"pqchain-{extra} must be installed for {purpose}; it is not. Run "
+        f'`pip install "pqchain[{extra}]"`, in a checkout `make`.'
+    )
+
+
+def cluster_remarks(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence on the machines of a run on a cluster, and on their clocks and links."""
+    if not facts:
+        return
+    workers, computers = (
+        f"{facts[name]} {name[: len(name) - (facts[name] == 1)]}"
+        for name in ("workers", "computers")
+    )
+    yield f"Nodes ran on {workers} of {computers}; times are as these workers reported them."
+    if facts["links"]:
+        trips = [link["round_trip_seconds"] for link in facts["links"]]
+        rates = [link["bits_per_second"] for link in facts["links"] if link["bits_per_second"]]
+        rate = f", 1 MiB over TCP at {min(rates) / 1e6:.0f} Mbit/s or more" if rates else ""
+        yield (
+            f"Between them: round trips of {figures.SECONDS.text(min(trips))} to "
+            f"{figures.SECONDS.text(max(trips))}{rate}; times of two machines are compared with an "
+            f"error of at most {figures.SECONDS.text(facts['clock_error_seconds'])}."
+        )

@@ -1,69 +1,93 @@
-"""`pqchain doctor`: check which parts of pqchain work on this machine."""
+"""Check which parts of pqchain work on this machine, and how to repair them."""
 
 from __future__ import annotations
 
-import argparse
-import platform
-import shutil
+import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
-from importlib import import_module, metadata
+from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import groupby
-from typing import Any, Literal
+from pathlib import Path
 
-from pqchain import algorithms, libraries, machine
-from pqchain.commands import console
-from pqchain.crypto import isolation, native, obstacle, open_signer
-from pqchain.errors import CryptoFailure, NativeLibraryMissing, PqchainError, Unsupported
-from pqchain.installation import HOME, missing, read_toml
+from pqchain.commands import console, values
+from pqchain.crypto.diagnosis import FOLDER, Diagnosis, build_command, examine
+from pqchain.errors import PqchainError, UsageError
+from pqchain.render.table import Column, Table
 from pqchain.statistics import wilson
 
-State = Literal["present", "missing", "broken"]
 
+def doctor(
+    *,
+    noise: bool = False,
+    example: bool = False,
+    library: Path | None = None,
+    form: values.Format = values.TEXT,
+) -> int:
+    """Check which parts of pqchain work on this machine, and how to repair them.
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """Result of one check."""
+    Exit code 1 if a part is broken or an essential one is missing.
 
-    group: str
-    name: str
-    state: State
-    detail: str
-    disables: str = ""
-    """Features that do not work because of it; empty if it is present."""
-    fix: str = ""
-    essential: bool = False
+    Args:
+        noise: instead of the parts, check the noise of measured times: for a minute, compare runs
+            of the same code
+        example: instead, print an example in C of a library with your own signature scheme or KEM,
+            and the commands that build it
+        library: instead, check every scheme of your shared library, each check in its own process:
+            sizes, round trips, flipped bits, stack, threads, clock
 
-    @property
-    def healthy(self) -> bool:
-        """Whether the result is acceptable; an optional part may be missing."""
-        return self.state == "present" or (self.state == "missing" and not self.essential)
+    Examples:
+      pqchain doctor
+      pqchain doctor --noise                   before `pqchain compare`: which changes can be found?
+      pqchain doctor --json | python -m json.tool
+      pqchain doctor --example > mine.c
+      pqchain doctor --library libmine.so
 
-
-_PARTS = read_toml(HOME / "commands" / "doctor.toml")["parts"]
-"""Checked parts, by group and name: fields of `Diagnosis` for a missing one."""
-
-_NATIVE = "Native libraries"
-
-_FIXES = {
-    NativeLibraryMissing: "make    (without make: pip install .)",
-    Unsupported: "pip install liboqs-python",
-}
-"""Commands that remove an obstacle, by its error. No command adds CPU flags."""
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Show all findings; fail if a part is broken or an essential part is missing."""
-    if arguments.noise:
-        return _noise(arguments)
-    findings = examine()
+    Use the library by --scheme ./libmine.so of bench, chain, consensus, gas, study and others.
+    """
+    if noise + example + (library is not None) > 1:
+        raise UsageError("--noise, --example and --library exclude each other; give one")
+    if noise:
+        return _noise(form)
+    if example:
+        text = (FOLDER / "example.c").read_text(encoding="utf-8").rstrip()
+        commands = [
+            "pqchain doctor --example > mine.c",
+            build_command("mine.c", "libmine.so"),
+            "pqchain doctor --library libmine.so",
+            "pqchain bench --scheme ./libmine.so",
+        ]
+        facts = {"example": text, "folder": str(FOLDER), "commands": commands}
+        return console.show(form, facts, text, remarks=commands, verbatim=True)
+    if library is not None:
+        return _check_library(form, library)
+    findings = [*examine(), _data()]
     healthy = all(finding.healthy for finding in findings)
-    data = {"healthy": healthy, "findings": list(map(asdict, findings))}
-    return console.show(arguments, data, "\n".join(_text(findings)), ok=healthy)
+    report = {"healthy": healthy, "findings": list(map(asdict, findings))}
+    return console.show(form, report, "\n".join(_text(findings)), ok=healthy)
 
 
-def _noise(arguments: argparse.Namespace) -> int:
+def _check_library(form: values.Format, library: Path) -> int:
+    from tqdm import tqdm
+
+    from pqchain.crypto import isolated, library_check
+
+    # Path.resolve() raises RuntimeError at a loop of links before Python 3.13.
+    path = Path(os.path.realpath(library.expanduser()))
+    if not path.is_file():
+        raise UsageError(f"--library {library} does not exist")
+    checks = library_check.check_library(path, first_use_seconds=isolated.limit_seconds())
+    findings = list(tqdm(checks, unit="check", disable=not console.is_interactive()))
+    rows = [
+        [finding.scheme, finding.check, "passed" if finding.passed else "WRONG", finding.detail]
+        for finding in findings
+    ]
+    columns = [Column(title) for title in ("scheme", "check", "verdict", "detail")]
+    ok = all(finding.passed for finding in findings)
+    facts = {"ok": ok, "findings": list(map(asdict, findings))}
+    return console.show(form, facts, Table(columns=columns, rows=rows), ok=ok)
+
+
+def _noise(form: values.Format) -> int:
     """Show the noise of this machine; fail if its times are too noisy to publish or to rank."""
     from pqchain.bench import comparing, noise, variation
 
@@ -94,7 +118,7 @@ def _noise(arguments: argparse.Namespace) -> int:
         ]
     )
     data = asdict(level) | {"max_median_over_min": bound}
-    return console.show(arguments, data, text, ok=ratio <= bound)
+    return console.show(form, data, text, ok=ratio <= bound)
 
 
 def _text(findings: list[Diagnosis]) -> Iterator[str]:
@@ -115,115 +139,6 @@ def _text(findings: list[Diagnosis]) -> Iterator[str]:
         yield f"{importance} parts: {broken} broken, {missing} missing."
 
 
-def examine() -> list[Diagnosis]:
-    """Check interpreter, packages, processor, native libraries, data and tools."""
-    python = platform.python_implementation()
-    return [
-        Diagnosis("Python", python, "present", platform.python_version(), essential=True),
-        *map(_package, _PARTS["Python packages"]),
-        _processor(),
-        *_libraries(),
-        _data(),
-        _schemes(),
-        *map(_tool, _PARTS["Build tools"]),
-    ]
-
-
-def _finding(group: str, name: str, detail: str, reason: str) -> Diagnosis:
-    """Return a finding: present with `detail`, or missing with `reason` if that is empty."""
-    part = _PARTS[group][name]
-    if detail:
-        return Diagnosis(group, name, "present", detail, essential=part.get("essential", False))
-    return Diagnosis(group, name, "missing", reason, **part)
-
-
-def _package(name: str) -> Diagnosis:
-    """Check for a package by its installed metadata; nothing is imported."""
-    try:
-        version = metadata.version(name)
-    except metadata.PackageNotFoundError:
-        version = ""
-    finding = _finding("Python packages", name, version, "not installed")
-    # pip installs the essential packages, except on 32-bit ARM, where some lack wheels.
-    return replace(finding, essential=finding.essential and platform.machine() != "armv7l")
-
-
-def _tool(name: str) -> Diagnosis:
-    detail = "found" if shutil.which(name) else ""
-    return _finding("Build tools", name, detail, "not on the search path")
-
-
-def _processor() -> Diagnosis:
-    rows = algorithms.IMPLEMENTATIONS.values()
-    needed = sorted({flag for row in rows for flag in row.cpu_flags})
-    lacking = [flag for flag in needed if flag not in machine.cpu_flags()]
-    return Diagnosis(
-        "Processor",
-        "CPU flags",
-        "missing" if lacking else "present",
-        f"lacks {', '.join(lacking)}" if lacking else ", ".join(needed),
-        disables=", ".join(row.name for row in rows if machine.missing_flags(row)),
-    )
-
-
-def _libraries() -> Iterator[Diagnosis]:
-    for row in algorithms.IMPLEMENTATIONS.values():
-        if not row.library:
-            continue
-        if missing := obstacle(row.name):
-            if not row.setting:  # one with a setting is built only on request
-                disables = f"{row.name}: its rows are marked unsupported"
-                fix = _FIXES[missing.error] if missing.remedy else ""
-                yield Diagnosis(_NATIVE, row.name, "missing", missing.reason, disables, fix)
-            continue
-        yield _library(row.name, {"disables": row.name})
-    for name, part in _PARTS[_NATIVE].items():
-        yield _library(name, part)
-
-
-def _library(name: str, part: Mapping[str, Any]) -> Diagnosis:
-    """Load and use a library in a child process, which it may end by a signal."""
-    try:
-        detail = isolation.call(
-            f"{__name__}:library_detail", limit_seconds=60, keep=True, name=name
-        )
-    except Unsupported as error:
-        return Diagnosis(_NATIVE, name, "missing", str(error), part["disables"], part["fix"])
-    except PqchainError as error:
-        return Diagnosis(_NATIVE, name, "broken", str(error), part["disables"], libraries.REINSTALL)
-    return Diagnosis(_NATIVE, name, "present", detail)
-
-
-def library_detail(name: str) -> str:
-    """Use an implementation, or load another library; return what it is. Runs in the child."""
-    if name in _PARTS[_NATIVE]:
-        module, function, *arguments = _PARTS[_NATIVE][name]["load"]
-        try:
-            loaded = getattr(import_module(module), function)(*arguments)
-        except ModuleNotFoundError as error:
-            raise Unsupported(str(missing(error))) from error
-        if loaded is None:
-            raise Unsupported(f"{name} is not installed")
-        return str(_PARTS[_NATIVE][name]["detail"])
-    # Loading is not enough: a library may load and still compute wrong results.
-    library = native.library(name)
-    names = library.names()
-    candidates = ("ML-DSA-44", *algorithms.names("signature"))
-    algorithm = next((candidate for candidate in candidates if candidate in names), names[0])
-    signer = open_signer(algorithm, name)
-    public_key, secret_key = signer.generate_keypair()
-    if not signer.verify(b"doctor", signer.sign(b"doctor", secret_key), public_key):
-        raise CryptoFailure(f"{algorithm} rejects its own signature")
-    facts = library.build_facts()
-    corrections = len(facts.get("corrections", []))
-    corrected = f", {corrections} corrected defect{'s'[: corrections != 1]}" if corrections else ""
-    return (
-        f"{facts.get('source', 'source unknown')} {facts.get('source_version', '')}{corrected}, "
-        f"{len(names)} algorithm{'s'[: len(names) != 1]}, "
-        f"{facts.get('compiler', 'compiler unknown')}; {algorithm} signs and verifies"
-    )
-
-
 def _data() -> Diagnosis:
     group, name = "Data", "published tables"
     try:
@@ -235,15 +150,3 @@ def _data() -> Diagnosis:
         fix = "pip install --force-reinstall .    (in the checkout)"
         return Diagnosis(group, name, "broken", str(error), disables, fix, essential=True)
     return Diagnosis(group, name, "present", detail, essential=True)
-
-
-def _schemes() -> Diagnosis:
-    """Report which schemes of the default build have known attacks, and when that was checked."""
-    rows = [algorithms.get(name) for name in algorithms.names()]
-    attacked = (
-        f"{effect}: {', '.join(row.title for row in rows if getattr(row, effect))}"
-        for effect in ("broken", "warning")
-    )
-    checked = min(family.checked for family in algorithms.FAMILIES.values())
-    detail = f"checked on {checked}; {'; '.join(attacked)}; reasons: pqchain algorithms"
-    return Diagnosis("Data", "schemes", "present", detail)

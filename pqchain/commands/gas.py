@@ -1,42 +1,89 @@
-"""`pqchain gas`: convert measured verification times to gas, and compare with published drafts."""
+"""Price a signature verification in gas, energy or compute units of chains."""
 
 from __future__ import annotations
 
-import argparse
-import math
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
 
-from pqchain import figures
-from pqchain.commands import console, distributions
+from pqchain.commands import console, values
 from pqchain.errors import UsageError
-from pqchain.figures import BYTES, COUNT, SECONDS, Figure, Kind, Unit
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from pqchain.bench.gas_units import PriceUnit
-    from pqchain.render.table import Table
+    from pqchain.bench.verification import Client
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Measure verifications and convert them to gas."""
-    names = console.algorithm_names(arguments)
-    if arguments.witness:
-        return _run_witness(arguments, names)
+def gas(
+    *,
+    algorithm: values.Names = (),
+    scheme: values.Schemes = (),
+    verifier: values.Names = (),
+    witness: bool = False,
+    anchor_gas: values.Number | None = None,
+    rounds: values.Whole = 15,
+    output: values.Output | None = None,
+    form: values.Format = values.TEXT,
+) -> int:
+    """Price a signature verification in gas, energy or compute units of chains.
+
+    The units are EVM gas, NEAR gas, Solana compute units, TRON energy and Stellar instructions; the
+    verifiers are those of pqchain and those that clients of chains run (`pqchain conform build`
+    builds them). Each unit has an anchor, a verification that the chain prices today: ecrecover or
+    Ed25519. Verifiers and anchors are timed in the same rounds, so that a price does not depend on
+    the speed of the machine.
+
+    Args:
+        algorithm: signature schemes; default: ECDSA-P256, ML-DSA-44, ML-DSA-65, Falcon-512,
+            Falcon-1024, SLH-DSA-SHA2-128s
+        verifier: verifiers of `pqchain conform list` to time in addition to that of pqchain;
+            default: circl, ml-dsa (RustCrypto), aws-lc-rs, fips204, Bouncy Castle,
+            pqcrypto-falcon, fn-dsa (original Falcon), noble
+        witness: instead of prices, verification time per byte of witness (P2MR, BIP-360) relative
+            to Schnorr of libsecp256k1, for every implementation
+        anchor_gas: EVM gas of ecrecover; default: 3000, the price in force
+        rounds: number of timing rounds, 2 to 1000
+
+    Examples:
+      pqchain gas
+      pqchain gas --algorithm ML-DSA-44,Falcon-512 --verifier circl,"Bouncy Castle"
+      pqchain gas --scheme "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms,anchor=0.1ms"
+      pqchain gas --witness                  time per byte of witness, relative to Schnorr
+      pqchain gas --json
+
+    A given time is of another machine: anchor= is the time of ecrecover there, without which it has
+    no price. A verifier that is not built is a row with the remedy, not an error.
+    """
+    added = console.register_schemes(scheme)
+    names = console.algorithm_names(algorithm, added)
+    if witness:
+        if verifier or anchor_gas is not None:
+            raise UsageError("--witness cannot be combined with --verifier or --anchor-gas")
+        from pqchain.bench import tables
+        from pqchain.bench import witness as witnesses
+
+        frame = witnesses.measure_witness(
+            names if algorithm else [*witnesses.ALGORITHMS, *names],
+            rounds=rounds,
+            progress=console.is_interactive(),
+        )
+        console.save(frame, output)
+        return console.show_measurements(form, "witness", frame, tables.witness_table(frame))
     # Imported after the names are checked, so that a wrong name is rejected quickly.
-    from pqchain.bench import gas, gas_units, variation
+    from pqchain.bench import gas as prices
+    from pqchain.bench import gas_units, variation
+    from pqchain.bench.gas_tables import gas_tables
 
-    frame = gas.measure_gas(
-        names if arguments.algorithm else [*gas.ALGORITHMS, *names],
-        clients=distributions.clients(arguments.verifier),
-        anchor_gas=arguments.anchor_gas,
-        rounds=arguments.rounds,
+    frame = prices.measure_gas(
+        names if algorithm else [*prices.ALGORITHMS, *names],
+        clients=_clients(verifier),
+        anchor_gas=anchor_gas,
+        rounds=rounds,
         progress=console.is_interactive(),
         warn=False,  # shown with the table, and in --json
     )
-    console.save(frame, arguments.output)
-    check = gas.check_anchor(frame)
+    console.save(frame, output)
+    check = prices.check_anchor(frame)
     warnings = variation.warnings(frame)
     data = {
         "provenance": frame.attrs["provenance"],
@@ -46,170 +93,22 @@ def run(arguments: argparse.Namespace) -> int:
         "statements": gas_units.STATEMENTS,
         "anchor": check,
     }
+    notes = ["`pqchain engine run revm` prices the same verifiers as precompiles of an EVM."]
+    if not entry_points(group="pqchain.verifiers"):
+        notes.append(str(console.not_installed("conform", "verifiers of other projects")))
     first = ["\n".join(warnings)] if warnings else []
-    tables: list[str | Table] = [*first, _prices(frame)]
-    tables += [_parts(frame), _statements(frame)]
-    ok = console.all_ran(frame)
-    return console.show(arguments, data, *tables, remarks=[check], ok=ok)
-
-
-def _run_witness(arguments: argparse.Namespace, names: list[str]) -> int:
-    from pqchain.bench import tables, witness
-
-    if arguments.verifier or arguments.anchor_gas is not None:
-        raise UsageError("--witness cannot be combined with --verifier or --anchor-gas")
-    frame = witness.measure_witness(
-        names if arguments.algorithm else [*witness.ALGORITHMS, *names],
-        rounds=arguments.rounds,
-        progress=console.is_interactive(),
-    )
-    console.save(frame, arguments.output)
-    return console.show_measurements(arguments, "witness", frame, tables.witness_table(frame))
-
-
-def _by_verifier(frame: pd.DataFrame) -> list[dict[str, dict[str, Any]]]:
-    """Return, for each scheme and verifier, its rows by unit."""
-    rows: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
-    for record in frame[frame["algorithm"] != ""].to_dict("records"):
-        row = {str(name): value for name, value in record.items()}
-        rows.setdefault((row["algorithm"], row["verifier"]), {})[row["unit"]] = row
-    return list(rows.values())
-
-
-def _prices(frame: pd.DataFrame) -> Table:
-    from pqchain.bench.gas_units import CLIENTS, UNITS
-    from pqchain.costs import GIVEN
-    from pqchain.render.table import Column, Shown, Table
-
-    columns = [
-        Column("algorithm"), Column("verifier"),
-        Column("slowest verification", numeric=True, unit=SECONDS),
-        Column("input", numeric=True, unit=BYTES),
-    ]  # fmt: skip
-    for unit in UNITS.values():
-        columns.append(Column(unit.title, numeric=True, key=unit.name))
-        if unit.benchmark_title:
-            columns.append(Column(unit.benchmark_title, numeric=True, key=f"{unit.name}-benchmark"))
-    rows, remarks = [], []
-    for by_unit in _by_verifier(frame):
-        first = by_unit["evm"]
-        cells = [first["algorithm"], first["verifier"], first["verify_seconds"]]
-        cells.append(first["input_bytes"])
-        for unit in UNITS.values():
-            row = by_unit[unit.name]
-            value, low, high = (row[end] / unit.scale for end in ("gas", "low", "high"))
-            price = Figure(value, low, high, COUNT, Kind.MEASURED, "")
-            # One interval: those of the other units differ little, and the CSV file has them.
-            if unit.name != "evm":
-                price = price.within(value, value, value)
-            cells.append(Shown(row["gas"], price.text()))
-            if unit.benchmark_title:
-                cells.append(Shown(row["benchmark_gas"], COUNT.text(row["benchmark_gas"])))
-        rows.append(cells)
-        remarks.append(first["reason"])
-    chains = [f"{name} ({row['chain']})" for name, row in CLIENTS.items() if "chain" in row]
-    notes = [f"Verifiers that clients of chains run: {', '.join(chains)}."]
-    notes += [f"{unit.title}: {_anchor(frame, unit)}. {unit.rule}." for unit in UNITS.values()]
-    if not distributions.has_verifiers():
-        notes.append(str(distributions.not_installed("conform", distributions.VERIFIERS)))
-    notes.append("`pqchain engine run revm` prices the same verifiers as precompiles of an EVM.")
-    notes += [
-        f"{row['verifier']}: {row['reason']}."
-        for row in frame[frame["algorithm"] == ""].to_dict("records")
-    ]
-    has_given = frame["reason"].str.startswith(GIVEN).any()
-    return Table(
-        columns=columns,
-        rows=rows,
-        remarks=remarks,
-        notes=notes,
-        row_headers=2,
-        caption="Price of one verification, the slowest of several signatures, relative to an "
-        "anchor timed in the same rounds; in brackets the 95 % interval of the median round.",
-        source=[Kind.MEASURED, *([Kind.GIVEN] if has_given else [])],
+    return console.show(
+        form, data, *first, *gas_tables(frame, notes), remarks=[check], ok=console.all_ran(frame)
     )
 
 
-def _anchor(frame: pd.DataFrame, unit: PriceUnit) -> str:
-    """Return which verifier timed a unit's anchor, or why the unit is missing."""
-    rows = frame[frame["unit"] == unit.name].to_dict("records")
-    if timed := next((row for row in rows if row["anchor_verifier"]), None):
-        price = Unit(unit.symbol).text(timed["anchor_gas"], 4, exact=timed["anchor_gas"] < 1e8)
-        return f"{price} for {unit.anchor} by {timed['anchor_verifier']}"
-    return f"missing; {rows[0]['reason']}"
+def _clients(names: Sequence[str]) -> list[Client]:
+    """Return the named verifiers of other projects, by default those of clients of chains.
 
-
-def _parts(frame: pd.DataFrame) -> Table:
-    from pqchain.render.table import Column, Table
-
-    rows = []
-    for by_unit in _by_verifier(frame):
-        row = by_unit["evm"]
-        decoding = row["decode_key_seconds"]
-        if math.isnan(decoding) and math.isnan(row["word_seconds"]):
-            continue
-        gas_per_second = row["gas"] / row["verify_seconds"]
-        known = row["verify_seconds"] - decoding
-        rows.append([
-            row["algorithm"], row["verifier"], decoding, row["decode_signature_seconds"], known,
-            known * gas_per_second, row["word_seconds"], row["word_seconds"] * gas_per_second,
-        ])  # fmt: skip
-    return Table(
-        columns=[
-            Column("algorithm"), Column("verifier"),
-            Column("decode key", numeric=True, unit=SECONDS),
-            Column("decode signature", numeric=True, unit=SECONDS),
-            Column("verification", group="with a decoded key", numeric=True, unit=SECONDS),
-            Column("EVM gas", group="with a decoded key", numeric=True, unit="gas"),
-            Column("time", group="32 bytes of message", numeric=True, unit=SECONDS),
-            Column("EVM gas", group="32 bytes of message", numeric=True, unit="gas"),
-        ],
-        rows=rows,
-        row_headers=2,
-        caption="Parts of a verification, where the library's interface has them.",
-        source=[Kind.MEASURED],
-    )  # fmt: skip
-
-
-def _statements(frame: pd.DataFrame) -> Table:
-    from pqchain.bench.gas_units import STATEMENTS, UNITS
-    from pqchain.render.table import Column, Shown, Table
-
-    rows = []
-    for row in STATEMENTS:
-        unit = UNITS[row["unit"]]
-        symbol = Unit(unit.symbol)
-        same = frame[(frame["algorithm"] == row["algorithm"]) & (frame["unit"] == row["unit"])]
-        if same.empty:
-            continue
-        rows.append([
-            row["algorithm"], unit.name,
-            Shown(row["gas"], symbol.text(row["gas"], 4, exact=row["gas"] < 1e8)),
-            "the anchor" if row["algorithm"] == unit.anchor else _range(same, unit),
-            row["what"], row["source"], row["date"],
-        ])  # fmt: skip
-    return Table(
-        columns=[
-            Column("algorithm"), Column("unit"), Column("stated", numeric=True),
-            Column("here"), Column("meaning"), Column("source"), Column("date"),
-        ],
-        rows=rows,
-        row_headers=2,
-        caption="Prices stated by chains and drafts, and the least and largest of those above.",
-        source=[Kind.CITED, Kind.MEASURED],
-    )  # fmt: skip
-
-
-def _range(rows: pd.DataFrame, unit: PriceUnit) -> str:
-    """Return the least and the largest measured price with the verifiers that have it."""
-    from pqchain.bench.gas_units import OWN
-
-    # A unit that is relative to one client's anchor is that client's.
-    if OWN not in unit.anchor_verifiers:
-        rows = rows[rows["verifier"].isin(unit.anchor_verifiers)]
-    rows = rows[rows["status"] == "ok"].sort_values("gas")
-    texts = []
-    for row in rows.iloc[[0, -1][: len(rows)]].to_dict("records"):
-        price = Figure(row["gas"], row["low"], row["high"], Unit(unit.symbol), Kind.MEASURED, "")
-        texts.append(f"{price.text()} by {row['verifier']}")
-    return "; ".join(texts) or figures.MISSING
+    They come from the entry-point group "pqchain.verifiers". Without it there are none, and names
+    are a UsageError.
+    """
+    points = entry_points(group="pqchain.verifiers")
+    if not points and names:
+        raise console.not_installed("conform", "verifiers of other projects")
+    return [client for point in points for client in point.load()(list(names) or None)]

@@ -3,35 +3,66 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
+from functools import cache
+from importlib.metadata import entry_points
+from inspect import BoundArguments
+from typing import TYPE_CHECKING, Any
 
-from pqchain.commands import completion, console, distributions, options
-from pqchain.errors import DataError, InvalidResult, PqchainError, UnknownName, UsageError
-from pqchain.installation import HOME, VERSION, missing, read_toml
+from cyclopts import App, CycloptsError, Parameter
+from cyclopts import exceptions as problems
 
-_MAIN = "main"
-
-# Listed from the folder, so that a new command needs no line here.
-COMMANDS = tuple(
-    path.stem for path in sorted((HOME / "commands").glob("*.toml")) if path.stem != _MAIN
+from pqchain.commands import console, help_text
+from pqchain.errors import (
+    DataError,
+    InvalidResult,
+    PqchainError,
+    UnknownName,
+    UsageError,
+    short_repr,
 )
-"""The commands of pqchain. The module of each has `run(arguments)`, which returns the exit code."""
+from pqchain.installation import VERSION, missing
+
+if TYPE_CHECKING:
+    from cyclopts import Token
+
+_CORE = (
+    "algorithms", "bench", "chain", "compare", "consensus", "doctor", "falcon", "gas", "papers",
+    "plot", "reencode", "reproduce", "study", "whatif",
+)  # fmt: skip
 
 _INTERRUPTED = 128 + signal.SIGINT  # exit code after Ctrl-C, as in shells
 
 
+@cache
+def targets() -> Mapping[str, str]:
+    """Return "module:name" of the function or the App of each command, by name.
+
+    Installed packages add commands by the entry-point group "pqchain.commands".
+    """
+    added = {point.name: point.value for point in entry_points(group="pqchain.commands")}
+    core = {name: f"pqchain.commands.{name}:{name}" for name in _CORE}
+    return dict(sorted((added | core).items()))
+
+
+@cache
+def app() -> App:
+    """Return the App of all commands, each of which is imported when it is first used."""
+    # Help is written by `pqchain.commands.help_text`. No option has a negative, such as --no-json.
+    no_negative = Parameter(negative=())
+    root = App(name="pqchain", default_parameter=no_negative, help_flags=(), version_flags=())
+    for name, target in targets().items():
+        root.command(target, name=name)
+    return root
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 success, 1 a check failed, 2 invalid use."""
-    if os.environ.get(completion.VARIABLE):
-        completion.answer(parser, [*COMMANDS, *distributions.commands()])
     if threading.current_thread() is not threading.main_thread():
         return _run(argv)  # Python handles signals in the main thread only
     received: list[int] = []
@@ -52,39 +83,44 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 128 + received[0] if received and code == _INTERRUPTED else code
 
 
-def content(name: str) -> dict[str, Any]:
-    """Return the TOML file of a command, next to its module: summary, help texts and options."""
-    if name in (*COMMANDS, _MAIN):
-        return read_toml(HOME / "commands" / f"{name}.toml")
-    spec = find_spec(_module(name))
-    assert spec is not None and spec.origin is not None
-    return read_toml(Path(spec.origin).with_suffix(".toml"))
+def parse(argv: Sequence[str]) -> tuple[Callable[..., int], BoundArguments]:
+    """Return the function of a command line and the arguments by name. Raises UsageError."""
+    try:
+        function, bound, _ = app().parse_args(
+            argv, exit_on_error=False, print_error=False, verbose=False
+        )
+    except CycloptsError as error:
+        raise _usage_error(error) from None
+    return function, bound
 
 
-def _module(command: str) -> str:
-    if command in COMMANDS:
-        return f"pqchain.commands.{command}"
-    return distributions.commands()[command]
+def help_of(words: Sequence[str], *, width: int = 80, everything: bool = False) -> str:
+    """Return the help of a command, or of `pqchain`; with `everything` also the rarer options."""
+    if not words:
+        return help_text.overview(targets(), width)
+    chain, apps, _ = app().parse_commands(list(words))
+    return help_text.command(apps[-1], chain, width, everything=everything)
 
 
-def parser(command: str = "") -> options.Parser:
-    """Return the parser of one command with its options, or of all commands without options."""
-    texts = content(_MAIN)
-    root = options.Parser(
-        prog="pqchain",
-        description=texts["description"],
-        epilog=texts["epilog"],
-        formatter_class=options.Formatter,
-    )
-    root.add_argument("--version", action="version", version=f"pqchain {VERSION}")
-    subparsers = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    # With a command, neither modules nor files of the others are read: help stays fast.
-    for name in [command] if command else sorted({*COMMANDS, *distributions.commands()}):
-        texts = content(name)
-        added = options.add_command(subparsers, name, texts["summary"])
-        if command:
-            options.configure(added, import_module(_module(name)), texts)
-    return root
+def _usage_error(error: CycloptsError) -> UsageError:
+    """Return an error of cyclopts as one of pqchain."""
+    see = f"`pqchain {' '.join(error.command_chain or ())} --help`"
+    token: Token | None = getattr(error, "token", None)
+    option = (token and token.keyword) or (error.argument and error.argument.name) or "the argument"
+    text = token.value if token else ""
+    if isinstance(error, problems.UnknownOptionError):
+        known = {name for row in error.argument_collection for name in row.names if "--" in name}
+        name = error.token.keyword or error.token.value
+        return UnknownName("option", name, sorted(known), f"{see}.")
+    if isinstance(error, problems.UnusedCliTokensError):
+        return UsageError(
+            f"unexpected argument {short_repr((error.unused_tokens or [''])[0])}; see {see}"
+        )
+    if isinstance(error, problems.RepeatArgumentError):
+        return UsageError(f"{option} must be given once; got {short_repr(text)}, too. See {see}.")
+    if isinstance(error, problems.MissingArgumentError):
+        return UsageError(f"{option} must be given a value; got none. See {see}.")
+    return UsageError(f"{option} must not be {short_repr(text)}; see {see}")
 
 
 def _temporary_schemes(argv: Sequence[str]) -> AbstractContextManager[None]:
@@ -96,15 +132,39 @@ def _temporary_schemes(argv: Sequence[str]) -> AbstractContextManager[None]:
     return algorithms.temporary_registrations()
 
 
-def _run_command(command: str, argv: Sequence[str]) -> int:
-    try:
-        arguments = parser(command).parse_args(argv)
-    except SystemExit as end:  # argparse has written its message or help
-        return end.code if isinstance(end.code, int) else console.USAGE_ERROR
+def _execute(argv: list[str]) -> int:
+    options = argv[: argv.index("--")] if "--" in argv else argv
+    asked = {"-h", "--help", "--help-all"} & set(options)
+    if argv[:1] == ["--version"]:
+        console.print_stdout(f"pqchain {VERSION}")
+        return console.SUCCESS
+    if argv[:1] == ["--completion"]:
+        if argv[1:] not in (["bash"], ["zsh"], ["fish"]):
+            raise UsageError("--completion must be bash, zsh or fish")
+        shell: Any = argv[1]
+        console.print_stdout(app().generate_completion(shell=shell))
+        return console.SUCCESS
+    first = next((word for word in argv if not word.startswith("-")), "")
+    if first and first not in targets():
+        if first in console.DISTRIBUTIONS:
+            raise console.not_installed(first)
+        raise UnknownName("command", first, targets(), "`pqchain --help`.")
+    words = [word for word in options if not word.startswith("-")]
+    if asked:
+        width = max(40, shutil.get_terminal_size().columns)  # of COLUMNS, or 80
+        everything = "--help-all" in asked
+        console.print_stdout(help_of(words, width=width, everything=everything))
+        return console.SUCCESS
+    chain, apps, rest = app().parse_commands(argv)
+    if apps[-1].default_command is None:
+        see = f"`{' '.join(('pqchain', *chain))} --help`"
+        if rest and not rest[0].startswith("-"):
+            raise UnknownName("command", rest[0], list(apps[-1]), f"{see}.")
+        raise UsageError(f"name a COMMAND: {', '.join(apps[-1])}; see {see}")
     with _temporary_schemes(argv):
         try:
-            arguments.user_schemes = console.register_schemes(getattr(arguments, "scheme", ()))
-            code: int = arguments.run(arguments)
+            function, bound = parse(argv)
+            code = function(*bound.args, **bound.kwargs)
         except SystemExit as end:  # raised by a library or by user code
             from pqchain.crypto import isolation  # slow to import
 
@@ -119,20 +179,9 @@ def _run(argv: Sequence[str] | None) -> int:
     if sys.stdout is None:
         console.print_stderr("pqchain: stdout is closed; open it, or redirect it to /dev/null")
         return console.USAGE_ERROR
-    argv = sys.argv[1:] if argv is None else argv
-    # The command must be known before argparse runs: only its module is imported.
-    command = next((argument for argument in argv if not argument.startswith("-")), "")
     try:
-        if (
-            command
-            and command not in COMMANDS
-            and command not in (installed := distributions.commands())
-        ):
-            if command in distributions.COMMANDS:
-                raise distributions.not_installed(command)
-            raise UnknownName("command", command, [*COMMANDS, *installed], "`pqchain --help`.")
         # Flushing here reports a full disk or a closed pipe before Python exits.
-        code = _run_command(command, argv)
+        code = _execute(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
     except PqchainError as error:
         console.print_stderr(f"pqchain: {error}")

@@ -1,14 +1,14 @@
-"""`pqchain plot`: plot a saved table, for the screen or in the width of a paper's column."""
+"""Plot a saved table, for the screen or in the width of a paper's column."""
 
 from __future__ import annotations
 
-import argparse
 import inspect
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms
-from pqchain.commands import console, options
+from pqchain.commands import console, values
 from pqchain.errors import DataError, UsageError
 from pqchain.render.table import Table
 
@@ -16,39 +16,78 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Plot a file, or list the kinds of plots."""
-    if arguments.kind is None:
-        return _show_kinds(arguments)
-    if arguments.file is not None:
-        options.existing_file(arguments.file)
+def plot(
+    kind: str | None = None,
+    file: Path | None = None,
+    /,
+    *,
+    quantity: str | None = None,
+    width: str | None = None,
+    algorithm: values.Names = (),
+    scheme: values.Schemes = (),
+    output: values.PlotFile | None = None,
+    form: values.Format = values.TEXT,
+) -> int:
+    """Plot a saved table, for the screen or a paper's column.
+
+    Without a kind, the kinds are listed. Most kinds plot a file of --output; the others plot frames
+    that `pqchain reproduce` saves. With --width the plot fits a paper: exact width, text of 7
+    points, labels and legend inside, embedded fonts (Type 42), colours that differ in grey.
+
+    Args:
+        kind: kind of plot; default: list the kinds
+        file: a table saved by pqchain
+        quantity: quantity to plot, for kinds that have several: blocks (bytes, verify or rate),
+            operation (sign), cells (latency or throughput), certificates (bytes or verify)
+        width: single (3.5 inches), double (7.16 inches), or such as 3.5in or 89mm; default: 170
+            mm, for the screen
+        algorithm: plot only these rows; default: all
+        output: output file: .pdf, .svg, .png or .pgf; default: KIND.svg
+
+    Examples:
+      pqchain bench --algorithm Falcon-512,ML-DSA-44 --output mine.csv
+      pqchain plot speed mine.csv --width 3.5in --output speed.pdf
+      pqchain plot tradeoff mine.csv --width double --output tradeoff.pgf     needs LaTeX
+      pqchain plot sizes --algorithm Falcon-512,ML-DSA-44 --width single
+      pqchain plot speed mine.csv --scheme "Mine,public_key=1000,signature=300,sign=1ms"
+    """
+    if kind is None:
+        return _show_kinds(form)
+    if file is not None:
+        values.existing_file(file)
+    added = console.register_schemes(scheme)
     from pqchain import plots
 
-    kind: str = arguments.kind.replace("-", "_")
+    kind = kind.replace("-", "_")
     # Plot modules load at first use, so an unknown kind is rejected quickly.
     draw = plots.find(kind)
-    output = arguments.output or options.plot_path(f"{kind}.svg")
-    sources = {"sizes": _algorithms, "cost_on_chains": _cost_on_chains}
-    source = sources.get(kind, _frame)(arguments)
-    with plots.style("paper", width=arguments.width) if arguments.width else nullcontext():
-        axes = draw(source, *_plot_arguments(kind, draw, arguments.quantity))
+    output = output or values.plot_path(f"{kind}.svg")
+    source: Any
+    if kind == "sizes":
+        names = () if file is None or algorithm else _frame(kind, file, (), [])["algorithm"]
+        source = console.algorithm_names(algorithm or dict.fromkeys(names), added) or None
+    elif kind == "cost_on_chains":
+        source = _cost_on_chains(kind, file, algorithm, added)
+    else:
+        source = _frame(kind, file, algorithm, added)
+    with plots.style("paper", width=width) if width else nullcontext():
+        axes = draw(source, *_plot_arguments(kind, draw, quantity))
         size = console.save_plot(axes, output)
     # Without names, the sizes of all signature schemes are drawn; some tables have no schemes.
     schemes = algorithms.names("signature") if source is None else source
     named = schemes if isinstance(schemes, list) else schemes.get("algorithm", [])
-    remarks = algorithms.cautions(named)
     data = {"output": str(output), "bytes": size}
-    return console.show(arguments, data, str(output), remarks=remarks)
+    return console.show(form, data, str(output), remarks=algorithms.cautions(named))
 
 
-def _show_kinds(arguments: argparse.Namespace) -> int:
+def _show_kinds(form: values.Format) -> int:
     from pqchain import plots
 
     rows = [
         {"kind": kind, "draws": inspect.cleandoc(plots.find(kind).__doc__ or "").partition("\n")[0]}
         for kind in plots.KINDS
     ]
-    return console.show(arguments, rows, Table.of(rows, ["kind", "draws"]))
+    return console.show(form, rows, Table.of(rows, ["kind", "draws"]))
 
 
 def _plot_arguments(kind: str, draw: Any, quantity: str | None) -> list[Any]:
@@ -66,13 +105,9 @@ def _plot_arguments(kind: str, draw: Any, quantity: str | None) -> list[Any]:
     return [] if quantity is None else [quantity]
 
 
-def _algorithms(arguments: argparse.Namespace) -> list[str] | None:
-    if arguments.algorithm is None and arguments.file is not None:
-        return [*dict.fromkeys(_frame(arguments)["algorithm"])]
-    return console.algorithm_names(arguments) or None
-
-
-def _cost_on_chains(arguments: argparse.Namespace) -> pd.DataFrame:
+def _cost_on_chains(
+    kind: str, file: Path | None, names: tuple[str, ...], added: list[str]
+) -> pd.DataFrame:
     """Return the frame of a file, or one computed from the measurements that are in the file.
 
     Without a file, from the reference measurements.
@@ -80,46 +115,43 @@ def _cost_on_chains(arguments: argparse.Namespace) -> pd.DataFrame:
     from pqchain import costs, results, study
     from pqchain.bench import stored
 
-    frame = stored.load() if arguments.file is None else results.load(arguments.file)
+    frame = stored.load() if file is None else results.load(file)
     if results.contract_of(frame).name == "cost-on-chains":
-        return _frame(arguments)
+        return _frame(kind, file, names, added)
+    chosen = console.algorithm_names(names, added)
     table = costs.from_frame(frame)
-    names = console.algorithm_names(arguments)
-    return study.cost_on_chains(table, names) if names else study.cost_on_chains(table)
+    return study.cost_on_chains(table, chosen) if chosen else study.cost_on_chains(table)
 
 
-def _frame(arguments: argparse.Namespace) -> pd.DataFrame:
+def _frame(kind: str, file: Path | None, names: tuple[str, ...], added: list[str]) -> pd.DataFrame:
+    """Return the rows of a file with the named algorithms, and those of the user's schemes."""
     from pqchain import results
     from pqchain.bench import runs
     from pqchain.bench.operations import measure
     from pqchain.measurements import MEASUREMENT
 
-    if arguments.file is None:
-        raise UsageError(f"{arguments.kind} needs a file; name a table saved by pqchain")
-    frame = results.load(arguments.file)
+    if file is None:
+        raise UsageError(f"{kind} needs a file; name a table saved by pqchain")
+    frame = results.load(file)
     if results.contract_of(frame).name == runs.HISTORY.name:
-        frame = runs.concat_runs([arguments.file])
-    if arguments.kind == "history" and "run" not in frame:
-        raise UsageError(f"history needs a file of `pqchain bench --append`; got {arguments.file}")
+        frame = runs.concat_runs([file])
+    if kind == "history" and "run" not in frame:
+        raise UsageError(f"history needs a file of `pqchain bench --append`; got {file}")
     # A file of `bench --scheme` has the user's schemes already.
-    added = [name for name in arguments.user_schemes if name not in set(frame.get("algorithm", ()))]
-    if added:
+    if new := [name for name in added if name not in set(frame.get("algorithm", ()))]:
         if results.contract_of(frame).name != MEASUREMENT.name:
-            raise UsageError(f"--scheme needs a file of measurements; got {arguments.file}")
-        frame = runs.with_schemes(frame, measure(added))
-    if arguments.algorithm is None:
+            raise UsageError(f"--scheme needs a file of measurements; got {file}")
+        frame = runs.with_schemes(frame, measure(new))
+    if not names:
         return frame
     if "algorithm" not in frame:
         raise UsageError("--algorithm needs a table with a column algorithm; leave it out")
     known = {name.casefold(): name for name in frame["algorithm"].unique()}
     # The registry resolves aliases, and raises UnknownName for a name that is not an algorithm.
-    chosen = [
-        known.get(name.casefold()) or algorithms.get(name).name for name in arguments.algorithm
-    ]
+    chosen = [known.get(name.casefold()) or algorithms.get(name).name for name in names]
     if missing := set(chosen) - set(known.values()):
         raise DataError(
-            f"{arguments.file} has no rows of {', '.join(sorted(missing))}; it has "
+            f"{file} has no rows of {', '.join(sorted(missing))}; it has "
             f"{', '.join(sorted(known.values()))}"
         )
-    rows = frame["algorithm"].isin([*chosen, *arguments.user_schemes])
-    return frame[rows].reset_index(drop=True)
+    return frame[frame["algorithm"].isin([*chosen, *added])].reset_index(drop=True)

@@ -1,75 +1,192 @@
-"""`pqchain reencode`: replay the re-encoding of blocks after a failure, with times by phase."""
+"""Replay how nodes recover and re-encode blocks after a node failure.
+
+Ten nodes hold a block as ten chunks of a (7,3) Reed-Solomon code. One fails; the other nine detect
+it by heartbeats, gather chunks, decode, check hashes and encode with (6,3).
+
+Modes:
+  virtual   every byte of QUIC, TLS and the codec is executed; clock, links and the rates of
+            decoding, encoding, hashing and files are modelled; results depend on the seed only
+  loopback  a process per node and real sockets; all times are measured, links are not shaped
+  netns     as loopback, between network namespaces with shaped links; needs root
+  cluster   as loopback, on the workers of a Dask cluster, with their own network
+
+Phases: transfer, decode, encode, io (files), other (hashes, checks, confirmations)
+
+Ways of --ways. One of five nodes fails; the others gather four blocks. Every combination of rate,
+delay and loss is replayed in every way with the same seeds, and the fastest way is marked.
+
+  tcp              TCP with TLS; needs sockets: --mode netns (root)
+  quic             a stream per chunk over existing sessions, NewReno congestion control
+  quic-one-stream  one stream for all chunks of a node over existing sessions
+  quic-cubic       as quic, with another congestion control; quic-bbr, too
+  quic-fresh       new sessions with a full handshake
+  quic-0-rtt       new sessions with a 0-RTT handshake
+"""
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pqchain import checks
-from pqchain.commands import console, options, values
+from pqchain.commands import console, values
 from pqchain.errors import UsageError
 from pqchain.figures import BYTES, SECONDS
 from pqchain.reencode import scenario
-from pqchain.reencode.scenario import Compute, Link, ReplayScenario
+from pqchain.reencode.scenario import Compute, ReplayScenario
 from pqchain.results import outputs
 from pqchain.wire.transports import registry
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def run(arguments: argparse.Namespace) -> int:
-    """Replay a re-encoding of blocks and show the time of each phase."""
+    ReplayOptions: TypeAlias = dict[str, Any]
+    ComputeOptions: TypeAlias = dict[str, Any]
+else:
+    ReplayOptions = values.options_of(
+        ReplayScenario,
+        "mode transport blocks block_bytes",
+        "experiment datagram_bytes seed sources sessions",
+    )
+    ComputeOptions = values.options_of(Compute, "", "datagram_seconds")
+
+
+def reencode(
+    *,
+    changes: ReplayOptions | None = None,
+    preset: values.Preset | None = None,
+    streams: values.Names = (),
+    ways: values.Names = (),
+    bits_per_second: values.Numbers = (),
+    delay_seconds: Annotated[values.Numbers, values.RARE] = (),
+    loss: Annotated[values.Numbers, values.RARE] = (),
+    compute: ComputeOptions | None = None,
+    repeats: Annotated[values.Whole | None, values.RARE] = None,
+    hosts: values.ClusterOptions = values.NO_CLUSTER,
+    store: Annotated[Path | None, values.RARE] = None,
+    log: Annotated[Path | None, values.RARE] = None,
+    plot: values.PlotFile | None = None,
+    output: values.Output | None = None,
+    form: values.Format = values.TEXT,
+) -> int:
+    """Replay how nodes recover and re-encode blocks after a node failure.
+
+    The preset quick is one block of 2 MB, paper ten blocks of 64 MB at 10 Gbit/s; default: quick.
+    With --ways, one repair is replayed by each of these variants of TCP and QUIC over links of each
+    rate, delay and loss.
+
+    Args:
+        streams: single, multiplexed, or both to compare them; default: multiplexed
+        ways: tcp, quic, quic-one-stream, quic-cubic, quic-bbr, quic-fresh, quic-0-rtt
+        bits_per_second: rate of every port, or with --ways several
+        delay_seconds: one-way delay of a link, or with --ways several
+        loss: loss probability of a datagram, or with --ways several
+        repeats: number of replays, each with another seed; default: 1, with --ways 3
+        store: keep finished blocks of virtual runs in this folder
+        log: write each node's QUIC log to this folder, for qvis
+        plot: with --ways: plot the times: .pdf, .svg, .png or .pgf
+
+    Examples:
+      pqchain reencode                                     virtual clock, 2 MB block
+      pqchain reencode --mode loopback --datagram-bytes 8952
+      pqchain reencode --transport grpc                    real sockets
+      pqchain reencode --experiment exchange --blocks 10 --streams single,multiplexed --repeats 10
+      pqchain reencode --mode netns --bits-per-second 1e7 --transport tcp-tls
+      pqchain reencode --mode cluster --scheduler tls://host:8786
+      pqchain reencode --preset paper --store kept         may be stopped and resumed
+      pqchain reencode --log logs                          write QUIC logs for qvis
+      pqchain reencode --ways quic,quic-bbr --loss 0,0.01,0.05 --bits-per-second 1e7,1e9
+      pqchain reencode --ways tcp,quic --mode netns --plot links.png
+    """
+    links = {"bits_per_second": bits_per_second, "delay_seconds": delay_seconds, "loss": loss}
+    given = {name: values for name, values in links.items() if values}
+    if ways:
+        frame = _sweep(changes or {}, ways, repeats or 3, given)
+        console.save(frame, output)
+        return _show_links(form, frame, plot)
+    if several := [name for name, values in given.items() if len(values) > 1]:
+        raise UsageError(f"--{several[0].replace('_', '-')} with several values needs --ways")
+    if plot is not None:
+        raise UsageError("--plot needs --ways, whose times it shows")
     from pqchain.reencode import replays, tables
-    from pqchain.works import papers
 
-    repeats: int = arguments.repeats
+    repeats = 1 if repeats is None else repeats
     checks.integer("--repeats", repeats, least=1, most=scenario.MAX_REPEATS)
-    choices = checks.declarations(ReplayScenario)["streams"].choices
-    names: Any = (values.canonical_case(name, choices) for name in arguments.streams or ())
-    streams = list(dict.fromkeys(names))
-    chosen = _scenario(arguments, streams)
-    cluster = values.cluster(arguments, chosen.mode)
-    _make_folder("--store", arguments.store, chosen, "virtual")
-    _make_folder("--log", arguments.log, chosen, *registry.names(writes_qlog=True))
-    reason = replays.unavailable_reason(chosen)
-    if reason:
+    kinds: list[Any] = list(
+        dict.fromkeys(values.canonical_case(name, scenario.STREAMS) for name in streams)
+    )
+    link = {name: values[0] for name, values in given.items()}
+    chosen = _scenario(dict(changes or {}), preset or "quick", kinds, link, compute or {}, log)
+    cluster = hosts.cluster(chosen.mode)
+    _make_folder("--store", store, chosen, "virtual")
+    _make_folder("--log", log, chosen, *registry.names(writes_qlog=True))
+    if reason := replays.unavailable_reason(chosen):
         frame = replays.unsupported(chosen, reason).frame
     else:
-        runs = repeats * max(len(streams), 1)
+        runs = repeats * max(len(kinds), 1)
         size = BYTES.text(chosen.transfer_bytes, exact=True)
         console.print_stderr(
             f"About {SECONDS.text(runs * replays.estimate_seconds(chosen), 2)} on an idle machine: "
             f"{runs} run{'s'[: runs != 1]} of {size} of chunks."
         )
         frame = replays.replay(
-            chosen,
-            streams=streams,
-            repeats=repeats,
-            progress=console.is_interactive(),
-            store=arguments.store,
-            log=arguments.log,
-            scheduler=cluster,
-        ).frame
+            chosen, streams=kinds, repeats=repeats, progress=console.is_interactive(),
+            store=store, log=log, scheduler=cluster,
+        ).frame  # fmt: skip
     provenance = frame.attrs.get("provenance", {})
-    console.save(frame, arguments.output)
+    console.save(frame, output)
     data = {"provenance": provenance, "runs": console.records(frame)}
-    shown_tables = [tables.runs_table(frame)]
-    remarks = []
-    if len(streams) > 1 and not reason:
-        if repeats > 1:
-            printed = papers.published("quic-reencoding").set_index("quantity")["value"]
-            claimed = float(printed["transfer_time_saving_percent"])
-            compared = replays.contrast(frame, claimed_percent=claimed)
-            data["contrast"] = console.records(compared)
-            shown_tables.append(tables.contrast_table(compared))
-        else:
-            remarks.append(
-                "One pair of runs cannot show a difference of some percent; use --repeats 10."
-            )
+    shown, remarks = [tables.runs_table(frame)], []
+    if len(kinds) > 1 and not reason and repeats > 1:
+        compared = replays.contrast(frame, claimed_percent=_claimed_percent())
+        data["contrast"] = console.records(compared)
+        shown.append(tables.contrast_table(compared))
+    elif len(kinds) > 1 and not reason:
+        remarks.append(
+            "One pair of runs cannot show a difference of some percent; use --repeats 10."
+        )
     facts = {name: provenance.get(name) for name in ("run", "modelled")}
     remarks += [f"{name.capitalize()}: {fact}." for name, fact in facts.items() if fact]
-    remarks += values.cluster_remarks(provenance.get("cluster", {}))
-    return console.show(arguments, data, *shown_tables, remarks=remarks)
+    remarks += console.cluster_remarks(provenance.get("cluster", {}))
+    return console.show(form, data, *shown, remarks=remarks)
+
+
+def _claimed_percent() -> float:
+    from pqchain.works import papers
+
+    printed = papers.published("quic-reencoding").set_index("quantity")["value"]
+    return float(printed["transfer_time_saving_percent"])
+
+
+def _sweep(
+    changes: dict[str, Any], ways: tuple[str, ...], repeats: int, links: dict[str, Any]
+) -> pd.DataFrame:
+    """Replay a repair in each way over each kind of link."""
+    from pqchain.reencode import sweeps
+
+    base = replace(sweeps.SMALL, **changes)
+    # The sweep varies rate, delay and loss, which loopback cannot.
+    if base.mode not in ("virtual", "netns"):
+        raise UsageError(
+            f"--mode must be virtual or netns, whose links are shaped; got {base.mode}"
+        )
+    known = [values.canonical_case(name, sweeps.WAYS) for name in ways]
+    return sweeps.sweep(
+        base, ways=known, repeats=repeats, progress=console.is_interactive(), **links
+    )
+
+
+def _show_links(form: values.Format, frame: pd.DataFrame, plot: Path | None) -> int:
+    from pqchain.reencode import tables
+
+    if plot is not None:
+        from pqchain import plots
+
+        console.save_plot(plots.plot_links(frame), plot)
+    data = {"provenance": frame.attrs["provenance"], "links": console.records(frame)}
+    ok = not (frame["status"] == "failed").any()
+    return console.show(form, data, tables.links_table(frame), ok=ok)
 
 
 def _make_folder(option: str, folder: Path | None, chosen: ReplayScenario, *needed: str) -> None:
@@ -84,33 +201,33 @@ def _make_folder(option: str, folder: Path | None, chosen: ReplayScenario, *need
     outputs.claim(folder)
 
 
-def _scenario(arguments: argparse.Namespace, streams: list[Any]) -> ReplayScenario:
-    changes = options.changed_fields(arguments, ReplayScenario)
+def _scenario(
+    changes: dict[str, Any],
+    preset: str,
+    streams: list[Any],
+    link: dict[str, Any],
+    compute: dict[str, Any],
+    log: Path | None,
+) -> ReplayScenario:
     if "transport" in changes and not registry.get(changes["transport"]).virtual:
         # A transport without virtual time needs sockets.
         changes.setdefault("mode", "loopback")
-    elif arguments.log is not None:
+    elif log is not None:
         # Not every transport can write qlog.
         changes.setdefault("transport", registry.names(writes_qlog=True)[0])
     if len(streams) == 1:
         changes["streams"] = streams[0]
-    chosen = scenario.preset(arguments.preset or "quick", **changes)
+    chosen = scenario.preset(preset, **changes)
     # Every kind of streams is validated before the first run.
     for kind in streams:
         replace(chosen, streams=kind)
-    link = options.changed_fields(arguments, Link)
-    compute = options.changed_fields(arguments, Compute)
-    _check_mode(chosen, link, "virtual", "netns")
-    _check_mode(chosen, compute, "virtual")
+    for options, modes in ((link, ("virtual", "netns")), (compute, ("virtual",))):
+        for name, value in options.items():
+            if chosen.mode not in modes:
+                raise UsageError(
+                    f"--{name.replace('_', '-')} {value} needs --mode {' or '.join(modes)}; got "
+                    f"{chosen.mode}"
+                )
     return replace(
         chosen, link=replace(chosen.link, **link), compute=replace(chosen.compute, **compute)
     )
-
-
-def _check_mode(chosen: ReplayScenario, changes: dict[str, Any], *modes: str) -> None:
-    if changes and chosen.mode not in modes:
-        name, value = next(iter(changes.items()))
-        raise UsageError(
-            f"--{name.replace('_', '-')} {value} needs --mode {' or '.join(modes)}; got "
-            f"{chosen.mode}"
-        )

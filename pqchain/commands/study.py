@@ -1,13 +1,13 @@
-"""`pqchain study`: model a whole chain with each signature scheme."""
+"""Model a whole chain with each signature scheme: throughput, latency, bytes, storage."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Mapping
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pqchain.commands import console, options, values
+from pqchain.commands import console, values
 from pqchain.errors import UsageError
 from pqchain.render.table import Column, Table
 
@@ -15,59 +15,110 @@ if TYPE_CHECKING:
     from pqchain.study import Plan
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Run a study and show its figures."""
+def study(
+    name: str | None = None,
+    /,
+    *,
+    list_: bool = False,
+    inputs: bool = False,
+    show: bool = False,
+    outcomes: Annotated[bool, values.RARE] = False,
+    all_: bool = False,
+    page: Path | None = None,
+    measurements: values.Measurements = None,
+    set_: tuple[str, ...] = (),
+    scheme: values.Schemes = (),
+    draws: Annotated[values.Whole, values.RARE] = 16,
+    sensitivity: Annotated[str | None, values.RARE] = None,
+    preset: Annotated[values.Preset | None, values.RARE] = None,
+    output: values.Output | None = None,
+    form: values.Format = values.TEXT,
+) -> int:
+    """Model a whole chain with each signature scheme.
+
+    The chain is described by a ready study of pqchain or by a TOML file. The result is throughput,
+    latency, bytes, processors, storage and repair with each scheme, sensitivity to each input, and
+    the best scheme by two inputs. In a notebook pq.study.explore() has a slider for each input.
+
+    Args:
+        name: a ready study of --list, or a TOML file
+        list_: list the ready studies
+        inputs: list the inputs with their units
+        show: print the TOML of a ready study
+        outcomes: compare published outcomes of trials with predictions
+        all_: show every figure, the calibration and the limits, not only the eight main figures
+        page: write a page with the figures
+        set_: change an input by INPUT=VALUE, such as nodes=1024, law=gossip or
+            algorithms=ML-DSA-44,Falcon-512; may be repeated
+        draws: Monte Carlo draws of network and times for each interval
+        sensitivity: figure of the page's sensitivity analysis: capacity_per_second (default),
+            latency_seconds, final_seconds, verification_cores, growth_bytes_per_year or
+            repair_seconds
+
+    Examples:
+      pqchain study --list
+      pqchain study --inputs                   inputs of a TOML file, with units
+      pqchain study pqdpol                     the network of the PQ-DPoL paper
+      pqchain study ethereum --page eth.html   measure the schemes first
+      pqchain study ethereum --set algorithms=ML-DSA-44,Falcon-512
+      pqchain study ethereum --scheme "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
+      pqchain study ethereum --scheme ./libmine.so    measure your own code
+      pqchain study ethereum --set gas_prices.ML-DSA-44=4500    the gas of a draft
+      pqchain study ethereum --show > my.toml  a file to start from
+      pqchain study --outcomes                 published outcomes and predictions
+      pqchain study my.toml --measurements mine.csv --set nodes=1024
+    """
+    added = console.register_schemes(scheme)
     from pqchain.study import ready, titles
 
-    if arguments.list:
-        studies_by_name = titles()
-        width = max(map(len, studies_by_name))
-        text = "\n".join(f"{name:<{width}}  {title}" for name, title in studies_by_name.items())
-        return console.show(arguments, studies_by_name, text)
-    if arguments.study is not None and not arguments.study.endswith(".toml"):
+    if list_:
+        by_name = titles()
+        width = max(map(len, by_name))
+        text = "\n".join(f"{key:<{width}}  {title}" for key, title in by_name.items())
+        return console.show(form, by_name, text)
+    if name is not None and not name.endswith(".toml"):
         # Raises UnknownName for an unknown study, before the slower imports.
-        text = ready(arguments.study)
-        if arguments.show:
-            return console.show(
-                arguments, {"study": arguments.study, "toml": text}, text, verbatim=True
-            )
+        text = ready(name)
+        if show:
+            return console.show(form, {"study": name, "toml": text}, text, verbatim=True)
+    if inputs:
+        from pqchain.study.writing import input_help
+
+        columns = [Column(title) for title in ("table", "input", "unit", "meaning", "default")]
+        table = Table(columns=columns, rows=list(input_help()))
+        return console.show(form, table.records(), table)
+    if outcomes:
+        return _outcomes(form, measurements, preset, output)
+    if name is None:
+        raise UsageError("name a study of `pqchain study --list`, or a TOML file")
+    if show:
+        raise UsageError(f"--show needs a ready study; got the file {name}")
     from pqchain import results
     from pqchain import study as studies
-    from pqchain.study import page, sensitivity, words
+    from pqchain.study import page as pages
+    from pqchain.study import sensitivity as analysis
     from pqchain.study import text as texts
+    from pqchain.study import words
     from pqchain.study.figures import OUTPUTS
-    from pqchain.study.writing import input_help
 
-    if arguments.inputs:
-        columns = [Column(name) for name in ("table", "input", "unit", "meaning", "default")]
-        table = Table(columns=columns, rows=list(input_help()))
-        return console.show(arguments, table.records(), table)
-    if arguments.outcomes:
-        return _outcomes(arguments)
-    if arguments.study is None:
-        raise UsageError("name a study of `pqchain study --list`, or a TOML file")
-    if arguments.show:
-        raise UsageError(f"--show needs a ready study; got the file {arguments.study}")
-    figure = values.canonical_case(arguments.sensitivity or "capacity_per_second", OUTPUTS)
+    figure = values.canonical_case(sensitivity or "capacity_per_second", OUTPUTS)
     # All outputs are checked before the study runs.
-    sensitivity.check_output(figure)
-    if arguments.page is not None:
-        page.check_page(arguments.page)
-    elif arguments.sensitivity is not None:
+    analysis.check_output(figure)
+    if page is not None:
+        pages.check_page(page)
+    elif sensitivity is not None:
         raise UsageError(f"--sensitivity {figure} needs a page; add --page FILE.html")
-    plan = studies.load(arguments.study)
-    plan = _changed(_with_costs(plan, arguments.user_schemes), arguments.set)
-    plan = _with_schemes(plan, arguments.user_schemes)
+    plan = _with_schemes(_changed(_with_costs(studies.load(name), added), set_), added)
     findings = studies.run(
         plan,
-        measurements=options.load_table(arguments.measurements),
-        draws=arguments.draws,
-        preset=arguments.preset,
+        measurements=measurements,
+        draws=draws,
+        preset=preset,
         progress=console.is_interactive(),
     )
     costs = {"costs": findings.costs.source}
-    if arguments.output is not None:
-        results.save(findings.frame, arguments.output, provenance=costs)
+    if output is not None:
+        results.save(findings.frame, output, provenance=costs)
     data = {
         "study": plan.title,
         "status": words.status(plan),
@@ -78,28 +129,27 @@ def run(arguments: argparse.Namespace) -> int:
         "figures": console.records(findings.frame),
     }
     # The page takes much longer, because its sensitivity evaluates the model many times.
-    console.show(arguments, data, *texts.parts(findings, arguments.all))
-    if arguments.page is not None:
-        studies.write(studies.analyse(findings, output=figure), arguments.page)
-        console.print_stderr(f"Saved: {arguments.page}")
+    console.show(form, data, *texts.parts(findings, all_))
+    if page is not None:
+        studies.write(studies.analyse(findings, output=figure), page)
+        console.print_stderr(f"Saved: {page}")
     return console.SUCCESS
 
 
-def _outcomes(arguments: argparse.Namespace) -> int:
+def _outcomes(form: values.Format, frame: Any, preset: Any, output: Path | None) -> int:
     from pqchain import costs as costing
     from pqchain.bench import operations, presets
     from pqchain.study import analysis, tables
 
-    frame = options.load_table(arguments.measurements)
     if frame is None:
         operations_of = ["generate_keypair", "sign", "verify"]
         frame = operations.measure(
-            analysis.algorithm_names(), operations_of, preset=arguments.preset or presets.preset(),
+            analysis.algorithm_names(), operations_of, preset=preset or presets.preset(),
             progress=console.is_interactive(),
         )  # fmt: skip
     predicted = analysis.predictions(costing.from_frame(frame))
-    console.save(predicted, arguments.output, provenance=frame.attrs.get("provenance", {}))
-    return console.show(arguments, console.records(predicted), tables.outcomes_table(predicted))
+    console.save(predicted, output, provenance=frame.attrs.get("provenance", {}))
+    return console.show(form, console.records(predicted), tables.outcomes_table(predicted))
 
 
 def _with_costs(plan: Plan, names: list[str]) -> Plan:
@@ -116,7 +166,7 @@ def _with_schemes(plan: Plan, names: list[str]) -> Plan:
     return plan.with_(algorithms=plan.chain.algorithms + added) if added else plan
 
 
-def _changed(plan: Plan, changes: list[str]) -> Plan:
+def _changed(plan: Plan, changes: tuple[str, ...]) -> Plan:
     from pqchain.study.plan import INPUTS, TABLES, check_name
 
     settings: dict[str, Any] = {}

@@ -1,19 +1,36 @@
-"""Parsers of option values: names in any case, lists of integers, FIELD=VALUE."""
+"""Types of the parameters of commands: how a text becomes a value, and the help of shared options.
+
+A converter states the option, the condition and the value if a text is invalid.
+"""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
+
+from cyclopts import App, Parameter
+from typing_extensions import TypedDict
 
 from pqchain import checks
-from pqchain.errors import UsageError
-from pqchain.figures import SECONDS
+from pqchain.errors import DataError, UnknownPaper, UsageError, short_repr
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from cyclopts import Token
+
     from pqchain.wire.drivers.cluster import Cluster
 
 MAX_VALUES = 100_000  # maximum number of values of a list option
+
+RARE = Parameter(show=False)
+"""Marks a parameter that only --help-all shows."""
+
+
+def command_group(name: str, about: str | None) -> App:
+    """Return a command whose functions are subcommands; `about` is its help."""
+    return App(name=name, help=about, help_flags=(), version_flags=())
 
 
 def canonical_case(name: str, known: Iterable[str]) -> str:
@@ -21,87 +38,302 @@ def canonical_case(name: str, known: Iterable[str]) -> str:
     return {spelling.casefold(): spelling for spelling in known}.get(name.casefold(), name)
 
 
-def integers(text: str, option: str, *, least: int = 0, most: int = 2**63) -> list[int]:
-    """Parse integers such as "1..5,8", without duplicates. Raises UsageError."""
-    # A dict keeps the order and drops duplicates.
-    values: dict[int, None] = {}
+def parsed(parse: Callable[[str, str], Any], **settings: Any) -> Parameter:
+    """Return a parameter whose text is parsed by `parse(text, option)`; the last text counts."""
+
+    def convert(_: Any, tokens: Sequence[Token]) -> Any:
+        return parse(tokens[-1].value, tokens[-1].keyword or "the argument")
+
+    return Parameter(converter=convert, n_tokens=1, accepts_keys=False, **settings)
+
+
+def listed(parse: Callable[[str, str], Iterable[Any]], **settings: Any) -> Parameter:
+    """Return a parameter that may be repeated, with several values in each text."""
+
+    def convert(_: Any, tokens: Sequence[Token]) -> tuple[Any, ...]:
+        # A dict keeps the order and drops duplicates.
+        return tuple(
+            dict.fromkeys(
+                value
+                for token in tokens
+                for value in parse(token.value, token.keyword or "the argument")
+            )
+        )
+
+    return Parameter(converter=convert, n_tokens=1, accepts_keys=False, **settings)
+
+
+def whole_number(text: str, option: str) -> int:
+    """Parse a whole number. Raises UsageError."""
+    try:
+        return int(text)
+    except ValueError:
+        raise UsageError(f"{option} must be a whole number; got {short_repr(text)}") from None
+
+
+def number(text: str, option: str) -> float:
+    """Parse a number. Raises UsageError."""
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"{option} must be a number; got {short_repr(text)}") from None
+
+
+def name_list(text: str, option: str) -> list[str]:
+    """Parse names separated by commas. Raises UsageError if there is none."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise UsageError(f"{option} must be names separated by commas; got {short_repr(text)}")
+    return names
+
+
+def numbers(text: str, option: str) -> list[float]:
+    """Parse numbers separated by commas. Raises UsageError."""
+    return [number(part, option) for part in text.split(",")]
+
+
+def integers(text: str, option: str) -> list[int]:
+    """Parse integers such as "1..5,8". Raises UsageError."""
+    values: list[int] = []
     for part in map(str.strip, text.split(",")):
         low, dots, high = part.partition("..")
         try:
             first, last = int(low), int(high if dots else low)
         except ValueError:
             raise UsageError(
-                f"{option} must be whole numbers or ranges, such as 1..5 or 1,2,8; got {part!r}"
+                f"{option} must be whole numbers or ranges, such as 1..5 or 1,2,8; got "
+                f"{short_repr(part)}"
             ) from None
         if last < first:
             raise UsageError(f"{option} must be an ascending range: {last}..{first}; got {part}")
-        for value in (first, last):
-            if not least <= value <= most:
-                raise UsageError(f"{option} must be from {least} to {most}; got {value}")
         # Checked before the range is expanded, which would take memory in proportion.
         if last - first >= MAX_VALUES:
             raise UsageError(f"{option} must have at most {MAX_VALUES} values; got {part}")
-        values |= dict.fromkeys(range(first, last + 1))
-    return list(values)
-
-
-def field_values(cls: type, entries: Iterable[str], option: str) -> dict[str, Any]:
-    """Parse FIELD=VALUE entries for the fields of a dataclass. Raises UsageError."""
-    declared = checks.declarations(cls)
-    values: dict[str, Any] = {}
-    for entry in entries:
-        name, equals, text = entry.partition("=")
-        name = canonical_case(name, declared)
-        if not equals or name not in declared:
-            fields = ", ".join(declared)
-            raise UsageError(f"{option} must be FIELD=VALUE with a field of {fields}; got {entry}")
-        if name in values:
-            raise UsageError(f"{option} {name} must be given once; separate its ranks by commas")
-        kind = declared[name].type
-        if kind is tuple:
-            values[name] = tuple(integers(text, f"{option} {name}"))
-            continue
-        try:
-            values[name] = kind(text)
-        except ValueError:
-            expected = "a whole number" if kind is int else "a number"
-            raise UsageError(f"{option} {name} must be {expected}; got {text!r}") from None
+        values += range(first, last + 1)
     return values
 
 
-def cluster(arguments: argparse.Namespace, mode: str) -> Cluster | None:
-    """Return the cluster that --scheduler names; None in other modes than "cluster".
+def within(option: str, values: Iterable[int], least: int, most: int = 2**63) -> None:
+    """Raise UsageError unless all values are from `least` to `most`."""
+    for value in values:
+        if not least <= value <= most:
+            raise UsageError(f"{option} must be from {least} to {most}; got {short_repr(value)}")
 
-    Raises UsageError for a missing option, and for options that need mode "cluster".
+
+def _choice(hint: Any, tokens: Sequence[Token]) -> str:
+    # The hint of an optional choice is a union of a Literal and None.
+    literals = [hint, *get_args(hint)]
+    choices = [name for part in literals for name in get_args(part) if isinstance(name, str)]
+    text = tokens[-1].value
+    if (name := canonical_case(text, choices)) not in choices:
+        expected = f"one of {', '.join(choices)}"
+        option = tokens[-1].keyword or "the argument"
+        raise UsageError(f"{option} must be {expected}; got {short_repr(text)}")
+    return name
+
+
+CHOICE = Parameter(converter=_choice, n_tokens=1, accepts_keys=False)
+"""Marks a Literal, whose names ignore case."""
+
+
+def _sides(_: Any, tokens: Sequence[Token]) -> tuple[tuple[str, ...], ...]:
+    # Several values follow one option, and cyclopts numbers them from 0 at each option.
+    sides: list[list[str]] = []
+    for token in tokens:
+        if token.index == 0:
+            sides.append([])
+        sides[-1].append(token.value)
+    return tuple(map(tuple, sides))
+
+
+SIDES = Parameter(converter=_sides, n_tokens=1, accepts_keys=False, consume_multiple=True)
+"""Marks an option with several values, which may be repeated: each use is a tuple."""
+
+
+def options_of(
+    cls: type,
+    shown: str,
+    rare: str = "",
+    *,
+    group: str = "",
+    prefix: str = "",
+    defaults: bool = True,
+    **names: str,
+) -> Any:
+    """Return the type of a parameter whose options are fields of a declared class.
+
+    Its value is a dict of the fields that were given. `shown` and `rare` list fields, the latter
+    for --help-all; `names` are the options whose name is not that of the field. Without `defaults`
+    no default is shown: those of a network depend on its kind.
     """
-    from pqchain.wire.drivers.cluster import Cluster
-
-    names = ("scheduler", "nodes_per_worker", "first_port")
-    given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
-    if mode == "cluster":
-        return Cluster(**given) if "scheduler" in given else Cluster.of(None)
-    for name, value in given.items():
-        raise UsageError(
-            f"--{name.replace('_', '-')} {value} needs --mode cluster; got --mode {mode}"
+    rows = checks.declarations(cls)
+    hints: dict[str, Any] = {}
+    for name in (*shown.split(), *rare.split()):
+        row = rows[name]
+        default = _default_text(row.default) if defaults and "default" not in row.help else ""
+        mark = Parameter(
+            name=f"--{prefix}{names.get(name, name).replace('_', '-')}",
+            help="; ".join(filter(None, [row.help, row.bounds, default])),
+            show=name in shown.split(),
+            group=group or None,
         )
-    return None
+        kind: Any = _KINDS.get(row.type, row.type)
+        if row.choices:
+            literal: Any = Literal
+            kind = Annotated[literal[row.choices], CHOICE]
+        hints[name] = Annotated[kind, mark]
+    make: Any = TypedDict
+    return Annotated[make(f"{cls.__name__}Options", hints, total=False), Parameter(name="*")]
 
 
-def cluster_remarks(facts: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence on the machines of a run on a cluster, and on their clocks and links."""
-    if not facts:
-        return
-    workers, computers = (
-        f"{facts[name]} {name[: len(name) - (facts[name] == 1)]}"
-        for name in ("workers", "computers")
-    )
-    yield f"Nodes ran on {workers} of {computers}; times are as these workers reported them."
-    if facts["links"]:
-        trips = [link["round_trip_seconds"] for link in facts["links"]]
-        rates = [link["bits_per_second"] for link in facts["links"] if link["bits_per_second"]]
-        rate = f", 1 MiB over TCP at {min(rates) / 1e6:.0f} Mbit/s or more" if rates else ""
-        yield (
-            f"Between them: round trips of {SECONDS.text(min(trips))} to "
-            f"{SECONDS.text(max(trips))}{rate}; times of two machines are compared with an error "
-            f"of at most {SECONDS.text(facts['clock_error_seconds'])}."
-        )
+def _default_text(default: object) -> str:
+    """Return the default of an option as text; "" for flags, lists and None."""
+    if isinstance(default, bool) or not isinstance(default, (int, float, str)):
+        return ""
+    return f"default: {default:g}" if isinstance(default, float) else f"default: {default}"
+
+
+FILES = Parameter(consume_multiple=True)
+"""Marks an option with several values, which may be repeated."""
+
+
+def existing_file(path: Path) -> Path:
+    """Check that a file to read exists; return its path. Raises UsageError."""
+    if path.is_dir():
+        raise UsageError(f"{path} must be a file; got a folder. Name a table in it.")
+    if not path.is_file():
+        raise UsageError(f"{path} does not exist; name a table saved by pqchain")
+    return path
+
+
+def _measurements(text: str, _: str) -> pd.DataFrame:
+    from pqchain import results
+
+    path = existing_file(Path(text))
+    try:
+        return results.load(path)
+    except DataError as error:
+        raise UsageError(str(error)) from error
+
+
+def table_path(text: str, option: str = "the file") -> Path:
+    """Check early that a table can be written to a path; return the path. Raises UsageError."""
+    path = Path(text)
+    if path.suffix != ".csv":
+        raise UsageError(f"{option} must end in .csv; got {path}")
+    from pqchain import results
+
+    results.check_table(path)
+    return path
+
+
+def plot_path(text: str, option: str = "the file") -> Path:
+    """Check early that a plot can be written to a path; return the path. Raises UsageError."""
+    path = Path(text)
+    if path.suffix not in (".pdf", ".svg", ".png", ".pgf"):
+        raise UsageError(f"{option} must end in .pdf, .svg, .png or .pgf; got {path}")
+    from pqchain.results.files import check_writable
+
+    check_writable(path, only_ours=True)
+    return path
+
+
+def _work_key(text: str, _: str = "") -> str:
+    """Parse the key of a work, ignoring case; raise UnknownPaper before slow imports."""
+    from pqchain import installation
+
+    # Folder names suffice here; reading the works would take longer.
+    folders = sorted(path.parent.name for path in installation.data("papers").glob("*/paper.toml"))
+    if text.casefold() not in folders:
+        raise UnknownPaper("paper", text, folders, "`pqchain papers`.")
+    return text.casefold()
+
+
+def _work_keys(text: str, option: str) -> list[str]:
+    return [_work_key(name) for name in name_list(text, option)]
+
+
+Whole: TypeAlias = Annotated[int, parsed(whole_number)]
+Number: TypeAlias = Annotated[float, parsed(number)]
+Names: TypeAlias = Annotated[tuple[str, ...], listed(name_list)]
+"""Names separated by commas; the option may be repeated. Empty if it is not given."""
+Integers: TypeAlias = Annotated[tuple[int, ...], listed(integers)]
+Numbers: TypeAlias = Annotated[tuple[float, ...], listed(numbers)]
+Work: TypeAlias = Annotated[str, parsed(_work_key)]
+Works: TypeAlias = Annotated[tuple[str, ...], listed(_work_keys)]
+PlotFile: TypeAlias = Annotated[Path, parsed(plot_path)]
+TableFile: TypeAlias = Annotated[Path, parsed(table_path)]
+Preset: TypeAlias = Annotated[
+    Literal["quick", "paper"],
+    CHOICE,
+    Parameter(help="duration of the measurement; default: $PQCHAIN_PRESET, else quick"),
+]
+Output: TypeAlias = Annotated[
+    Path, parsed(table_path, help="save the table here, and its provenance in FILE.json")
+]
+Measurements: TypeAlias = Annotated[
+    Any, parsed(_measurements, help="file of `pqchain bench --output`, instead of measuring now")
+]
+Schemes: TypeAlias = Annotated[
+    tuple[str, ...],
+    Parameter(
+        help="add your own signature scheme: numbers such as "
+        "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms (and source=TEXT), a library.so "
+        "(see `pqchain doctor --example`), or file.py:Class; may be repeated"
+    ),
+]
+
+_KINDS: dict[Any, Any] = {int: Whole, float: Number, tuple: Integers}
+"""Types of options by the type of a field."""
+
+
+@Parameter(name="*", group="output")
+@dataclass(frozen=True)
+class Format:
+    """Format of the data on stdout: text, or one of these."""
+
+    json: bool = False
+    """write JSON to stdout, nothing else"""
+    latex: bool = False
+    """write tables for LaTeX (booktabs)"""
+    markdown: bool = False
+    """write tables in Markdown"""
+
+    def __post_init__(self) -> None:
+        if self.json + self.latex + self.markdown > 1:
+            raise UsageError("--json, --latex and --markdown exclude each other; give one")
+
+
+TEXT = Format()
+
+
+@Parameter(name="*", group="cluster")
+@dataclass(frozen=True)
+class ClusterOptions:
+    """Options of mode "cluster"."""
+
+    scheduler: Annotated[str | None, RARE] = None
+    """run on a Dask cluster with the scheduler of this address, such as tls://host:8786"""
+    nodes_per_worker: Annotated[Whole | None, RARE] = None
+    """with --mode cluster: maximum number of nodes on a worker; default: 1"""
+    first_port: Annotated[Whole | None, RARE] = None
+    """with --mode cluster: node i listens on this port plus i; default: any port"""
+
+    def cluster(self, mode: str) -> Cluster | None:
+        """Return the cluster; None in other modes than "cluster".
+
+        Raises UsageError for a missing option, and for options that need mode "cluster".
+        """
+        from pqchain.wire.drivers.cluster import Cluster
+
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        if mode == "cluster":
+            return Cluster(**given) if "scheduler" in given else Cluster.of(None)
+        for name, value in given.items():
+            raise UsageError(
+                f"--{name.replace('_', '-')} {value} needs --mode cluster; got --mode {mode}"
+            )
+        return None
+
+
+NO_CLUSTER = ClusterOptions()

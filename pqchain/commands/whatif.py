@@ -1,11 +1,11 @@
-"""`pqchain whatif`: what a signature scheme would cost a chain, in eight statements."""
+"""Answer what a signature scheme would cost a chain, on one screen."""
 
 from __future__ import annotations
 
-import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pqchain.commands import console, options
+from pqchain.commands import console, values
 from pqchain.errors import UsageError
 from pqchain.render import latex
 
@@ -13,49 +13,72 @@ if TYPE_CHECKING:
     from pqchain.render.table import Table
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Answer the question for one chain and one scheme."""
+def whatif(
+    chain: str | None = None,
+    algorithm: str | None = None,
+    /,
+    *,
+    page: Path | None = None,
+    bibtex: bool = False,
+    measurements: values.Measurements = None,
+    scheme: values.Schemes = (),
+    draws: values.Whole = 16,
+    preset: values.Preset | None = None,
+    form: values.Format = values.TEXT,
+) -> int:
+    """Answer what a signature scheme would cost a chain, on one screen.
+
+    The answer has capacity, binding limit, latency, storage, gas, and how well the model fits the
+    chain. The scheme and the chain's present one are measured first, for a few seconds, unless
+    --measurements has their times.
+
+    Args:
+        chain: a chain of `pqchain study --list`, or a TOML file
+        algorithm: a signature scheme of `pqchain algorithms`
+        page: write a page with all figures and their sources
+        bibtex: print a sentence for a paper and its reference
+        draws: Monte Carlo draws for each interval
+
+    Examples:
+      pqchain whatif ethereum ML-DSA-44
+      pqchain whatif bitcoin Falcon-512 --measurements mine.csv
+      pqchain whatif solana ML-DSA-44 --page solana.html
+      pqchain whatif tron Falcon-512 --bibtex      a sentence and its reference
+      pqchain whatif bnb --scheme "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
+      pqchain whatif ethereum --scheme ./libmine.so    measure your own code
+    """
+    added = console.register_schemes(scheme)
     from pqchain import study as studies
-    from pqchain.study import page
+    from pqchain.study import page as pages
     from pqchain.study.answer import chain_of
 
-    if arguments.chain is None:
+    if chain is None:
         raise UsageError(f"name a chain: {', '.join(studies.ready_names())}; or a TOML file")
-    chain = chain_of(arguments.chain)
-    algorithm = _algorithm(arguments)
-    if arguments.page is not None:
-        page.check_page(arguments.page)
-    answer = studies.whatif(
-        chain,
-        algorithm,
-        measurements=options.load_table(arguments.measurements),
-        draws=arguments.draws,
-        preset=arguments.preset,
-        progress=console.is_interactive(),
-    )
-    outputs: list[str | Table] = [answer.text()]
-    if arguments.bibtex:
-        outputs = [f"{latex.escaped(answer.sentence)[:-1]}~\\cite{{pqchain}}.", answer.bibtex]
-    elif console.wants_table_markup(arguments):
-        outputs = [answer.table(), answer.sentence]
-    verbatim = arguments.bibtex or not arguments.markdown
-    console.show(arguments, answer.data(), *outputs, verbatim=verbatim)
-    if arguments.page is not None:
-        opening = [f"{subject}: {text}" for subject, text in answer.statements.items()]
-        studies.write(studies.analyse(answer.inline), arguments.page, opening=opening)
-        console.print_stderr(f"Saved: {arguments.page}")
-    return console.SUCCESS
-
-
-def _algorithm(arguments: argparse.Namespace) -> str:
-    """Return the one scheme that is asked about, by name or by --scheme."""
-    from pqchain import algorithms
-
-    names = [] if arguments.algorithm is None else [algorithms.get(arguments.algorithm).name]
-    names = list(dict.fromkeys([*names, *arguments.user_schemes]))
+    plan = chain_of(chain)
+    names = console.algorithm_names(filter(None, [algorithm]), added)
     if len(names) != 1:
         raise UsageError(
             "name one scheme, such as ML-DSA-44, or define one by --scheme; got "
             f"{', '.join(names) or 'none'}"
         )
-    return names[0]
+    if page is not None:
+        pages.check_page(page)
+    answer = studies.whatif(
+        plan,
+        names[0],
+        measurements=measurements,
+        draws=draws,
+        preset=preset,
+        progress=console.is_interactive(),
+    )
+    outputs: list[str | Table] = [answer.text()]
+    if bibtex:
+        outputs = [f"{latex.escaped(answer.sentence)[:-1]}~\\cite{{pqchain}}.", answer.bibtex]
+    elif console.wants_table_markup(form):
+        outputs = [answer.table(), answer.sentence]
+    console.show(form, answer.data(), *outputs, verbatim=bibtex or not form.markdown)
+    if page is not None:
+        opening = [f"{subject}: {text}" for subject, text in answer.statements.items()]
+        studies.write(studies.analyse(answer.inline), page, opening=opening)
+        console.print_stderr(f"Saved: {page}")
+    return console.SUCCESS

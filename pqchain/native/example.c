@@ -1,5 +1,5 @@
 /* An example of a scheme for pq_native.h. It is not secure: anyone with the public key can sign.
- * Replace mix() with your code. `pqchain native` prints the build command. */
+ * Replace mix() with your code. `pqchain doctor --example` prints the build command. */
 #include "pq_native.h"
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,6 @@ from tests.attacks import (
     files,
     ledgers,
     native,
-    sources,
     streams,
 )
 from tests.attacks.harness import Attack, Tally, run
@@ -21,7 +20,6 @@ ATTACKS: tuple[Attack, ...] = (
     *streams.ATTACKS,
     *delegates.ATTACKS,
     *native.ATTACKS,
-    *sources.ATTACKS,
     *command_lines.ATTACKS,
     *commands.ATTACKS,
     *damaged.ATTACKS,

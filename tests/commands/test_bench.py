@@ -69,7 +69,7 @@ def test_samples_path_is_checked(measured, tmp_path, capsys):
     [
         (["bench", "--algorithm", "Falcon512"], "Falcon-512"),
         (["bench", "--algorithm", ","], "names separated by commas"),
-        (["bench", "--preset", "slow"], "invalid choice"),
+        (["bench", "--preset", "slow"], "must be one of quick, paper"),
         (["bench", "--samples"], "needs --output"),
         (["bench", "--algorithm", "Falcon-512", "--operation", "encapsulate"], "got encapsulate"),
         (["bench", "--output", "times.txt"], "must end in .csv"),

@@ -14,7 +14,6 @@ import pqchain as pq
 from pqchain import figures, plots
 from pqchain.bench import presets, tables
 from pqchain.commands import main as cli
-from pqchain.consensus import Scenario, named
 from tests import frames
 
 REFUSED = {
@@ -50,7 +49,7 @@ def test_quick_answers_load_no_heavy_module(words: str) -> None:
         "papers PQDPOL TABLE4",
         "study Ethereum --show",
         "algorithms --family falcon",
-        "consensus --algorithm FALCON-512 --network MESH --exponents 2 --engine NUMPY",
+        "consensus --algorithm FALCON-512 --network MESH --exponents 2 --engine SIMPY",
     ],
 )
 def test_names_ignore_case(words: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,12 +69,6 @@ def test_environment_preset_is_used_by_every_measurement(
     monkeypatch.setenv(presets.PRESET_VARIABLE, "long")
     with pytest.raises(pq.errors.UsageError, match="PQCHAIN_PRESET=long: preset must be"):
         pq.measure("Ed25519", "verify")
-
-
-def test_misspelt_field_is_rejected_at_run_time() -> None:
-    one = Scenario(algorithm="Falcon-512", costs=pq.papers.costs("pqdpol"), network=named("mesh"))
-    with pytest.raises(TypeError):
-        one.with_(nodez=3)
 
 
 MINE = "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"

@@ -63,8 +63,13 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
         (["--transport", "grpc", "--log", "logs"], "--log works with aioquic only"),
         (["--mode", "virtual", "--transport", "grpc"], "got grpc, which needs sockets"),
         (["--output", "runs.txt"], "must end in .csv; got runs.txt"),
-        (["--mode", "moon"], "invalid choice: 'moon'"),
-        (["--blocks", "many"], "invalid int value: 'many'"),
+        (["--mode", "moon"], "netns, cluster; got 'moon'"),
+        (["--bits-per-second", "1e7,1e9"], "with several values needs --ways"),
+        (["--plot", "a.svg"], "--plot needs --ways"),
+        (["--ways", "udp"], "unknown way 'udp'"),
+        (["--ways", "quic", "--loss", "much"], "--loss must be a number; got 'much'"),
+        (["--ways", "quic", "--mode", "loopback"], "--mode must be virtual or netns"),
+        (["--blocks", "many"], "--blocks must be a whole number; got 'many'"),
     ],
 )
 def test_bad_input_is_rejected_with_the_value(arguments, said, capsys):
@@ -153,12 +158,20 @@ def test_runs_are_saved_with_their_provenance(fake, tmp_path, capsys):
     assert "Saved:" in capsys.readouterr().err
 
 
-def test_help_explains_modes_and_phases(capsys):
-    assert main(["reencode", "--help-all"]) == 0
-    text = capsys.readouterr().out
-    for word in ("virtual", "loopback", "netns", "phases:", "--log logs", "(7,3)", "qvis"):
-        assert word in text
-    assert max(map(len, text.splitlines())) <= 100
+def test_links_are_shown_saved_and_drawn(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(replays, "replay", lambda one, **_: frames.replay_result({}))
+    monkeypatch.setattr(replays, "unavailable_reason", lambda one: "")
+    picture, table = tmp_path / "links.svg", tmp_path / "links.csv"
+    links = ["--loss", "0", "--delay-seconds", "1e-4"]
+    words = ["reencode", "--ways", "tcp,quic,quic-bbr", *links]
+    assert main([*words, "--plot", str(picture), "--output", str(table)]) == 0
+    shown = capsys.readouterr().out
+    assert "10 Mbit/s" in shown and "unsupported" not in shown.splitlines()[0]
+    assert "got tcp-tls, which needs sockets" in shown
+    assert picture.read_bytes().startswith(b"<?xml") and table.is_file()
+    assert main([*words, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["links"]
+    assert [row["way"] for row in rows] == ["tcp", "quic", "quic-bbr"] * 2
 
 
 def test_terminated_replay_leaves_no_files(tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pqchain.commands.native import FOLDER
+from pqchain.crypto.diagnosis import FOLDER
 
 pytestmark = pytest.mark.native
 

@@ -14,8 +14,8 @@ import pytest
 
 import pqchain as pq
 from pqchain import algorithms
-from pqchain.commands.native import FOLDER, build_command
 from pqchain.crypto import isolated, isolation
+from pqchain.crypto.diagnosis import FOLDER, build_command
 from pqchain.errors import CryptoFailure, UsageError
 
 SCHEME = """
@@ -348,7 +348,7 @@ def test_library_is_checked_in_a_child_process(kind: str, tmp_path: Path) -> Non
     old, new, code, message = C_MISTAKES[kind]
     path = library(tmp_path, kind, old, new)
     limit = "3" if "hang" in kind else "20"
-    checked = command("native", "--check", str(path), user_code=limit)
+    checked = command("doctor", "--library", str(path), user_code=limit)
     assert checked.returncode == code
     assert message in checked.stdout + checked.stderr
     if kind not in ("count", "loads_exit", "signs_exit", "signs_crash", "overruns"):
@@ -362,14 +362,14 @@ def test_library_is_checked_in_a_child_process(kind: str, tmp_path: Path) -> Non
     assert completed.returncode == 1
     assert (rows["Ed25519"]["status"], rows["Example-300"]["status"]) == ("ok", "failed")
     reason = rows["Example-300"]["reason"]
-    assert reason.endswith(f"; test it: pqchain native --check lib{kind}.so")
+    assert reason.endswith(f"; test it: pqchain doctor --library lib{kind}.so")
 
 
 def test_truncated_library_is_rejected(tmp_path: Path) -> None:
     original = library(tmp_path, "whole").read_bytes()
     path = tmp_path / "libhalf.so"
     path.write_bytes(original[: len(original) // 2])
-    for words, code in ((["native", "--check"], 1), (["bench", "--scheme"], 2)):
+    for words, code in ((["doctor", "--library"], 1), (["bench", "--scheme"], 2)):
         completed = command(*words, str(path))
         assert completed.returncode == code
         assert "libhalf.so cannot be loaded: " in completed.stderr

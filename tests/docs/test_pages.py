@@ -126,7 +126,7 @@ def test_every_documented_command_exists(line: str) -> None:
     words = shlex.split(line, comments=True)
     ends = [words.index(sign) for sign in (">", "|") if sign in words]
     words = words[1 : min(ends, default=None)]
-    main.parser(words[0]).parse_args(words)
+    main.app().parse_args(words, exit_on_error=False, print_error=False)
 
 
 @pytest.mark.parametrize("target", sorted(

@@ -5,7 +5,7 @@
 Each supported version gets a new virtual environment outside the checkout, with the pinned
 packages, wheels only, and with an empty PATH: no cargo, no cmake, no compiler. There,
 `pqchain doctor` must find nothing broken and `pqchain reproduce --preset quick` must succeed. Where
-there is a compiler here, the commands that `pqchain native` prints must build and check a scheme.
+there is a compiler here, the commands of `pqchain doctor --example` must build and check a scheme.
 Interpreters are looked for in PQCHAIN_PYTHONS (files, separated by colons), on PATH, and where
 pyenv and uv keep theirs. A version that is not found is named; it fails only with --all.
 """
@@ -112,7 +112,8 @@ def use(wheel: Path, python: Path, folder: Path) -> str:
     if [row["status"] for row in ran] != ["ok"]:
         raise SystemExit(f"the native transport did not replay: {ran}")
     if shutil.which("cc"):
-        steps = json.loads(run([command, "native", "--json"], environment=bare, folder=folder))
+        example = [command, "doctor", "--example", "--json"]
+        steps = json.loads(run(example, environment=bare, folder=folder))
         compiling = bare | {"PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}"}
         script = ["/bin/sh", "-e", "-c", "\n".join(steps["commands"][:3])]
         run(script, environment=compiling, folder=folder)

@@ -24,7 +24,7 @@ SYSTEM = ROOT / "build" / "armhf"
 """Where `make build/armhf/.unpacked` puts that Python."""
 
 PURE = (
-    "argcomplete", "lazy_loader", "markdown_it", "mnemonic", "oqs", "reedsolo.py", "rich", "simpy",
+    "cyclopts", "lazy_loader", "markdown_it", "mnemonic", "oqs", "reedsolo.py", "rich", "simpy",
     "tqdm",
 )  # fmt: skip
 """What pip installs there: packages without compiled parts."""
@@ -167,12 +167,12 @@ def test_blocks_are_verified_in_c(python):
 def test_user_library_builds_from_the_wheel_and_loads(python, tmp_path):
     compiler = shutil.which("arm-linux-gnueabihf-gcc")
     assert compiler, "the wheel was built by it"
-    folder = json.loads(python("-m", "pqchain", "native", "--json"))["folder"]
+    folder = json.loads(python("-m", "pqchain", "doctor", "--example", "--json"))["folder"]
     parts = [f"{folder}/{name}.c" for name in ("example", "common", "no_kem")]
     library = tmp_path / "libmine.so"
     flags = ["-O3", "-shared", "-fPIC", f"-I{folder}", "-o", library, *parts, "-lpthread"]
     subprocess.run([compiler, *flags], check=True, timeout=LIMIT_SECONDS)
-    # `pqchain native --check` starts a process, which this emulator does not support.
+    # `pqchain doctor --library` starts a process, which this emulator does not support.
     program = "import pathlib, sys; from pqchain.crypto.native import Library; "
     program += "print(*Library(pathlib.Path(sys.argv[1])).names())"
     assert python("-c", program, str(library)).strip()

@@ -1,0 +1,182 @@
+"""Which parts of pqchain work on this machine: packages, processor, libraries, tools."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module, metadata
+from typing import Any, Literal
+
+from pqchain import algorithms, libraries, machine
+from pqchain.crypto import isolation, native, obstacle, open_signer
+from pqchain.errors import CryptoFailure, NativeLibraryMissing, PqchainError, Unsupported
+from pqchain.installation import HOME, data, missing, read_toml
+
+State = Literal["present", "missing", "broken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Result of one check."""
+
+    group: str
+    name: str
+    state: State
+    detail: str
+    disables: str = ""
+    """Features that do not work because of it; empty if it is present."""
+    fix: str = ""
+    essential: bool = False
+
+    @property
+    def healthy(self) -> bool:
+        """Whether the result is acceptable; an optional part may be missing."""
+        return self.state == "present" or (self.state == "missing" and not self.essential)
+
+
+FOLDER = HOME / "native"
+"""Folder of the header, of the sources that all libraries share, and of the example."""
+
+_NATIVE = "Native libraries"
+
+_FIXES = {
+    NativeLibraryMissing: "make    (without make: pip install .)",
+    Unsupported: "pip install liboqs-python",
+}
+"""Commands that remove an obstacle, by its error. No command adds CPU flags."""
+
+
+@cache
+def parts() -> Mapping[str, Mapping[str, Any]]:
+    """Return the checked parts, by group and name: fields of `Diagnosis` for a missing one."""
+    return read_toml(data("installation") / "parts.toml")
+
+
+def build_command(source: str, library: str) -> str:
+    """Return the command that builds a library; for a KEM, remove no_kem.c from it."""
+    words = (f"-I{FOLDER}", source, FOLDER / "common.c", FOLDER / "no_kem.c", "-o", library)
+    return f"cc -O3 -shared -fPIC {shlex.join(map(str, words))} -lpthread"
+
+
+def examine() -> list[Diagnosis]:
+    """Check interpreter, packages, processor, native libraries, data and tools."""
+    python = platform.python_implementation()
+    return [
+        Diagnosis("Python", python, "present", platform.python_version(), essential=True),
+        *map(_package, parts()["Python packages"]),
+        _processor(),
+        *_libraries(),
+        _schemes(),
+        *map(_tool, parts()["Build tools"]),
+    ]
+
+
+def _finding(group: str, name: str, detail: str, reason: str) -> Diagnosis:
+    """Return a finding: present with `detail`, or missing with `reason` if that is empty."""
+    part = parts()[group][name]
+    if detail:
+        return Diagnosis(group, name, "present", detail, essential=part.get("essential", False))
+    return Diagnosis(group, name, "missing", reason, **part)
+
+
+def _package(name: str) -> Diagnosis:
+    """Check for a package by its installed metadata; nothing is imported."""
+    try:
+        version = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        version = ""
+    finding = _finding("Python packages", name, version, "not installed")
+    # pip installs the essential packages, except on 32-bit ARM, where some lack wheels.
+    return replace(finding, essential=finding.essential and platform.machine() != "armv7l")
+
+
+def _tool(name: str) -> Diagnosis:
+    detail = "found" if shutil.which(name) else ""
+    return _finding("Build tools", name, detail, "not on the search path")
+
+
+def _processor() -> Diagnosis:
+    rows = algorithms.IMPLEMENTATIONS.values()
+    needed = sorted({flag for row in rows for flag in row.cpu_flags})
+    lacking = [flag for flag in needed if flag not in machine.cpu_flags()]
+    return Diagnosis(
+        "Processor",
+        "CPU flags",
+        "missing" if lacking else "present",
+        f"lacks {', '.join(lacking)}" if lacking else ", ".join(needed),
+        disables=", ".join(row.name for row in rows if machine.missing_flags(row)),
+    )
+
+
+def _libraries() -> Iterator[Diagnosis]:
+    for row in algorithms.IMPLEMENTATIONS.values():
+        if not row.library:
+            continue
+        if missing := obstacle(row.name):
+            if not row.setting:  # one with a setting is built only on request
+                disables = f"{row.name}: its rows are marked unsupported"
+                fix = _FIXES[missing.error] if missing.remedy else ""
+                yield Diagnosis(_NATIVE, row.name, "missing", missing.reason, disables, fix)
+            continue
+        yield _library(row.name, {"disables": row.name})
+    for name, part in parts()[_NATIVE].items():
+        yield _library(name, part)
+
+
+def _library(name: str, part: Mapping[str, Any]) -> Diagnosis:
+    """Load and use a library in a child process, which it may end by a signal."""
+    try:
+        detail = isolation.call(
+            f"{__name__}:library_detail", limit_seconds=60, keep=True, name=name
+        )
+    except Unsupported as error:
+        return Diagnosis(_NATIVE, name, "missing", str(error), part["disables"], part["fix"])
+    except PqchainError as error:
+        return Diagnosis(_NATIVE, name, "broken", str(error), part["disables"], libraries.REINSTALL)
+    return Diagnosis(_NATIVE, name, "present", detail)
+
+
+def library_detail(name: str) -> str:
+    """Use an implementation, or load another library; return what it is. Runs in the child."""
+    if name in parts()[_NATIVE]:
+        module, function, *arguments = parts()[_NATIVE][name]["load"]
+        try:
+            loaded = getattr(import_module(module), function)(*arguments)
+        except ModuleNotFoundError as error:
+            raise Unsupported(str(missing(error))) from error
+        if loaded is None:
+            raise Unsupported(f"{name} is not installed")
+        return str(parts()[_NATIVE][name]["detail"])
+    # Loading is not enough: a library may load and still compute wrong results.
+    library = native.library(name)
+    names = library.names()
+    candidates = ("ML-DSA-44", *algorithms.names("signature"))
+    algorithm = next((candidate for candidate in candidates if candidate in names), names[0])
+    signer = open_signer(algorithm, name)
+    public_key, secret_key = signer.generate_keypair()
+    if not signer.verify(b"doctor", signer.sign(b"doctor", secret_key), public_key):
+        raise CryptoFailure(f"{algorithm} rejects its own signature")
+    facts = library.build_facts()
+    corrections = len(facts.get("corrections", []))
+    corrected = f", {corrections} corrected defect{'s'[: corrections != 1]}" if corrections else ""
+    return (
+        f"{facts.get('source', 'source unknown')} {facts.get('source_version', '')}{corrected}, "
+        f"{len(names)} algorithm{'s'[: len(names) != 1]}, "
+        f"{facts.get('compiler', 'compiler unknown')}; {algorithm} signs and verifies"
+    )
+
+
+def _schemes() -> Diagnosis:
+    """Report which schemes of the default build have known attacks, and when that was checked."""
+    rows = [algorithms.get(name) for name in algorithms.names()]
+    attacked = (
+        f"{effect}: {', '.join(row.title for row in rows if getattr(row, effect))}"
+        for effect in ("broken", "warning")
+    )
+    checked = min(family.checked for family in algorithms.FAMILIES.values())
+    detail = f"checked on {checked}; {'; '.join(attacked)}; reasons: pqchain algorithms"
+    return Diagnosis("Data", "schemes", "present", detail)
