@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import html
 import inspect
 import json
@@ -64,17 +65,15 @@ class Shown(NamedTuple):
 
 
 def shown(kind: str) -> Shown:
-    """Return a plot as the first notebook with it has it, or drawn here."""
+    """Return a plot as the first notebook with it has it, or drawn here.
+
+    The picture is "" if the notebook draws it only with the preset paper.
+    """
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             source = "".join(cell["source"])
             if cell["cell_type"] != "code" or f".plot_{kind}(" not in source:
                 continue
-            pictures = [
-                "".join(output["data"]["image/svg+xml"])
-                for output in cell["outputs"]
-                if "image/svg+xml" in output.get("data", {})
-            ]
             calls = [
                 node
                 for node in ast.walk(ast.parse(source))
@@ -82,12 +81,24 @@ def shown(kind: str) -> Shown:
                 and isinstance(node.func, ast.Attribute)
                 and node.func.attr.startswith("plot_")
             ]
-            for call, picture in zip(calls, pictures, strict=False):
-                if ast.unparse(call.func).endswith(f".plot_{kind}"):
-                    return Shown(picture, ast.unparse(call), path.stem)
+            calls.sort(key=lambda node: node.lineno)
+            at = [call.func.attr for call in calls].index(f"plot_{kind}")
+            drawn = [picture for output in cell["outputs"] if (picture := _picture(output))]
+            picture = drawn[at] if len(drawn) == len(calls) else ""
+            return Shown(picture, ast.unparse(calls[at]), path.stem)
     draw = OTHERS[kind]
     body = inspect.getsource(draw).split('"""')[2]
-    return Shown(pq.plots.screen_svg(draw()), inspect.cleandoc(body).replace("return ", ""), "")
+    code = inspect.cleandoc(body).replace("return ", "")
+    return Shown(inlined(pq.plots.screen_svg(draw()), kind), code, "")
+
+
+def _picture(output: dict[str, Any]) -> str:
+    """Return the picture of an output of a cell as HTML, or ""."""
+    data = output.get("data", {})
+    if svg := "".join(data.get("image/svg+xml", "")):
+        return inlined(svg, hashlib.sha256(svg.encode()).hexdigest()[:8])
+    png = "".join(data.get("image/png", "").split())
+    return f'<img alt="" src="data:image/png;base64,{png}">' if png else ""
 
 
 def inlined(svg: str, prefix: str) -> str:
@@ -106,7 +117,7 @@ def entry(kind: str) -> str:
         data += f' Data: <a href="notebooks/{plot.notebook}.html">notebook {plot.notebook[:2]}</a>.'
     return (
         f'<h2 id="{name}"><code>{name}</code></h2><p>{html.escape(draws)}</p>'
-        f'<div class="figure">{inlined(plot.picture, kind)}</div>'
+        f'<div class="figure">{plot.picture or "Drawn with the preset paper."}</div>'
         f"<pre>{html.escape(plot.code)}</pre><p>{data}</p>"
     )
 
@@ -121,7 +132,7 @@ class Gallery(SphinxDirective):
         self.env.note_reread()  # Sphinx does not know that the figures changed
         if self.arguments:
             (kind,) = self.arguments
-            markup = f'<div class="figure">{inlined(shown(kind).picture, kind)}</div>'
+            markup = f'<div class="figure">{shown(kind).picture}</div>'
         else:
             markup = "".join(map(entry, pq.plots.KINDS))
         return [nodes.raw("", markup, format="html")]

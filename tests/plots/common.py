@@ -1,4 +1,4 @@
-"""Schemes of the sample frames, and functions that read the contents of axes."""
+"""Functions that read the contents of axes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 
 from pqchain.figures import NARROW_SPACE
-
-LONG = "SPHINCS+-SHA2-128f-simple"
-SCHEMES = ["Falcon-512", "ML-DSA-44", LONG, "Dilithium2"]
 
 
 def marked_points(axes: Axes) -> dict[str, dict[float, float]]:

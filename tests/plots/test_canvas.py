@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from itertools import pairwise
 
 import matplotlib as mpl
 import pytest
-from matplotlib.colors import same_color
+from matplotlib.axis import Axis
+from matplotlib.colors import same_color, to_hex
 from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 from pqchain import plots
-from pqchain.errors import UsageError
+from pqchain.errors import DataError, Unsupported, UsageError
+from pqchain.plots import canvas
 from pqchain.plots.canvas import figure_of
 from pqchain.render import palette
 from tests import frames
+from tests.plots.samples import SAMPLES, draw
 
 
 def test_ticks_carry_readable_units() -> None:
@@ -25,20 +32,16 @@ def test_ticks_carry_readable_units() -> None:
     assert {"100\N{NARROW NO-BREAK SPACE}µs", "10\N{NARROW NO-BREAK SPACE}ms"} <= set(labels)
 
 
-NEEDED = {
-    "blocks": ["bytes"],
-    "capacity": [{}],
-    "cells": ["latency"],
-    "operation": ["sign"],
-    "values": ["cycles"],
-}
-"""Further arguments that a plot needs."""
-
-
 @pytest.mark.parametrize("kind", [kind for kind in plots.KINDS if kind != "sizes"])
-def test_anything_but_a_frame_is_rejected(kind: str) -> None:
+def test_wrong_frames_are_rejected(kind: str) -> None:
+    frame = SAMPLES[kind][0]()
+    _, *others = SAMPLES[kind]
     with pytest.raises(UsageError, match="this plot must get a pandas DataFrame; got None"):
-        plots.find(kind)(None, *NEEDED.get(kind, []))
+        plots.find(kind)(None, *others)
+    with pytest.raises(DataError, match="this plot"):
+        draw(kind, frame[[]])
+    with pytest.raises(UsageError, match=r"at least one row|must have"):
+        draw(kind, frame.iloc[:0])
 
 
 def test_given_axes_keep_their_style_and_are_returned() -> None:
@@ -90,3 +93,85 @@ def test_notebooks_show_svg_in_the_font_and_colours_of_the_page() -> None:
     for name, (light, _, _) in palette.COLOURS.items():
         bare = svg.replace(f"var(--figure-{name},{light})", "").split("</style>", 1)[1]
         assert light not in bare, name
+
+
+def test_every_plot_has_a_sample() -> None:
+    assert set(SAMPLES) == set(plots.KINDS)
+
+
+SHORT = ("blocks", "operation", "plane")
+"""A plot of each layout; the others take a second each."""
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=[] if kind in SHORT else pytest.mark.long) for kind in SAMPLES],
+)
+def test_plots_fit_a_column_of_3_5_inches(kind: str) -> None:
+    with plots.style("paper", width="single"):
+        figure = figure_of(draw(kind))
+    assert figure.get_size_inches()[0] == 3.5
+    assert figure.get_size_inches()[1] <= 9
+    figure.draw_without_rendering()
+    whole = figure.bbox.padded(0.5)
+    for what, box in boxes(figure):
+        inside = whole.x0 <= box.x0 and box.x1 <= whole.x1 and whole.y0 <= box.y0
+        assert inside and box.y1 <= whole.y1, (what, box)
+    for axes in figure.axes:
+        assert axes.get_window_extent().width > 0.25 * figure.bbox.width
+        ticks = drawn_labels(axes.xaxis)
+        extents = sorted((label.get_window_extent() for label in ticks), key=lambda box: box.x0)
+        assert all(before.x1 < after.x0 for before, after in pairwise(extents)), kind
+
+
+def drawn_labels(axis: Axis) -> list[Text]:
+    """Return the tick labels within the axis limits that are not empty."""
+    low, high = sorted(axis.get_view_interval())
+    labels = zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=False)
+    return [label for at, label in labels if low <= at <= high and label.get_text()]
+
+
+def boxes(figure: Figure) -> list[tuple[str, Bbox]]:
+    """Return the boxes of axis and tick labels, titles, texts and legends."""
+    results = []
+    for axes in figure.axes:
+        texts = [axes.xaxis.label, axes.yaxis.label, axes.title, *axes.texts]
+        texts += [*drawn_labels(axes.xaxis), *drawn_labels(axes.yaxis)]
+        results += [
+            (text.get_text(), text.get_window_extent())
+            for text in texts
+            if text.get_text() and text.get_visible()
+        ]
+    results += [("legend", each.get_window_extent()) for each in figure.legends]
+    return results
+
+
+def test_widths_are_lengths_within_bounds() -> None:
+    for width, expected in (("Single", 3.5), ("double", 7.16), (3.0, 3.0), ("89 MM", 89 / 25.4)):
+        assert canvas.inches(width) == pytest.approx(expected)
+    for width in ("wide", "1in", "-3in", "100in", "3.5 miles", 0, "1.2.3"):
+        with pytest.raises(UsageError, match="must be single, double"), plots.style(width=width):
+            pass
+
+
+def test_style_is_local_to_its_block() -> None:
+    wide = figure_of(plots.plot_sizes(["Falcon-512"])).get_size_inches()[0]
+    with plots.style(), pytest.raises(ZeroDivisionError):
+        own = Figure(figsize=(5, 2)).subplots()
+        plots.plot_sizes(["Falcon-512"], ax=own)
+        1 / 0  # noqa: B018
+    assert figure_of(own).get_size_inches()[0] == 5
+    assert figure_of(plots.plot_sizes(["Falcon-512"])).get_size_inches()[0] == wide
+
+
+def test_print_uses_the_colours_of_print() -> None:
+    with plots.style():
+        axes = draw("accelerator")
+    drawn = {to_hex(line.get_color()) for line in figure_of(axes).axes[0].get_lines()}
+    assert drawn <= {row[2] for row in palette.COLOURS.values()}
+
+
+@pytest.mark.skipif(bool(shutil.which("xelatex")), reason="xelatex is installed")
+def test_missing_pgf_requirements_are_named() -> None:
+    with pytest.raises(Unsupported, match="install texlive"):
+        plots.figure_bytes(plots.plot_sizes(["Falcon-512"]), "pgf")

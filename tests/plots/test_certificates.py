@@ -2,33 +2,12 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from pqchain import plots
-from pqchain.errors import DataError
-
-
-def frame() -> pd.DataFrame:
-    rows = [
-        (name, form, nodes, size * nodes, 1e-5 * nodes, "modelled", "prices of simplex")
-        for name, form, size in (("ML-DSA-44", "list", 2420), ("BLS12-381", "aggregate", 1))
-        for nodes in (4, 64, 1024)
-    ]
-    rows += [
-        ("leanXMSS", "proof", nodes, 2e5, seconds, kind, source)
-        for nodes, seconds, kind, source in (
-            (24, 0.015, "measured", "py-lean-pq"),
-            (1499, float("nan"), "cited", "leanvm-b"),
-        )
-    ]
-    names = "algorithm form nodes certificate_bytes verify_seconds kind source"
-    return pd.DataFrame(rows, columns=names.split())
-
-
-SAMPLES = {"certificates": lambda: plots.plot_certificates(frame())}
+from tests.plots.samples import certificates as frame
 
 
 def proofs(axes: Axes) -> dict[str, Line2D]:
@@ -63,20 +42,7 @@ def test_second_panel_has_the_range_of_the_proofs() -> None:
     assert 1e5 < low < 2e5 < 4e5 < high < 6e5
 
 
-def test_two_sources_of_one_prover_are_one_series() -> None:
-    rows = frame().tail(1)
-    sources = ("leanvm-desktop", "leanvm-eip8292")
-    twice = pd.concat([frame(), *(rows.assign(source=source) for source in sources)])
-    drawn = proofs(plots.plot_certificates(twice))
-    assert sum("leanvm" in name for name in drawn) == 1
-
-
 def test_a_time_that_is_not_published_has_no_point() -> None:
     axes = plots.plot_certificates(frame(), "verify")
     assert list(axes.get_lines()[1].get_ydata()) == pytest.approx([4e-5, 64e-5, 1024e-5])
     assert list(proofs(axes)) == ["leanXMSS proof, py-lean-pq (measured)"]
-
-
-def test_a_frame_without_a_column_is_rejected() -> None:
-    with pytest.raises(DataError, match="source"):
-        plots.plot_certificates(frame().drop(columns="source"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import pandas as pd
 import pytest
 
 from pqchain import plots
@@ -13,48 +12,7 @@ from pqchain.figures import NARROW_SPACE
 from pqchain.reencode import sweeps
 from tests import frames
 from tests.plots.common import caption, legend_texts, notes
-
-LINK = {
-    "mode": "netns",
-    "transport": "native",
-    "streams": "single",
-    "sessions": "kept",
-    "congestion": "reno",
-    "bits_per_second": 1e7,
-    "delay_seconds": 0.02,
-    "loss": 0.02,
-    "blocks": 4,
-    "block_bytes": 300_000,
-    "datagram_bytes": 1452,
-    "repeats": 3,
-    "first_chunk_seconds": 0.1,
-    "mean_chunk_seconds": 0.2,
-    "low_seconds": 0.9,
-    "high_seconds": 1.1,
-    "wire_limit_seconds": 0.5,
-    "over_best": 1.0,
-    "status": "ok",
-    "note": "",
-}
-"""Row of a sweep without `way` and `transfer_seconds`."""
-
-
-def sweep_frame() -> pd.DataFrame:
-    ways = ("tcp", "quic", "quic-one-stream", "quic-cubic", "quic-bbr", "quic-fresh", "quic-0-rtt")
-    return sweeps.SWEEP.frame(
-        LINK | {"way": way, "transfer_seconds": 1 + number / 3, "delay_seconds": delay}
-        for number, way in enumerate(ways)
-        for delay in (0.0, 0.02, 0.2)
-    )
-
-
-SAMPLES = {
-    "phases": lambda: plots.plot_phases(frames.replays()["table1"]),
-    "streams": lambda: plots.plot_streams(frames.replays()["figure1"]),
-    "transports": lambda: plots.plot_transports(frames.replays()["transports"]),
-    "links": lambda: plots.plot_links(sweep_frame()),
-}
-"""Samples by kind of plot; `test_paper.py` draws them at a width of 3.5 inches."""
+from tests.plots.samples import LINK
 
 
 def test_phases_of_a_run_fill_the_bar() -> None:
@@ -105,14 +63,6 @@ def test_transports_are_next_to_the_limit_of_the_link() -> None:
     verdicts = ["bound by the processor: all of it"] * len(table)
     label = notes(plots.plot_transports(table.assign(verdict=verdicts)))
     assert "limited by the processor: TCP with TLS and" in label
-
-
-@pytest.mark.parametrize(
-    ("kind", "name"), [("phases", "table1"), ("streams", "figure1"), ("transports", "transports")]
-)
-def test_empty_frame_is_rejected(kind: str, name: str) -> None:
-    with pytest.raises(UsageError, match="at least one row"):
-        plots.find(kind)(frames.replays()[name].head(0))
 
 
 def test_links_have_a_point_for_each_successful_transfer() -> None:

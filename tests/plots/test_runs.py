@@ -12,25 +12,8 @@ from pqchain.bench import compare_runs
 from pqchain.errors import UsageError
 from pqchain.plots.canvas import MUTED
 from tests import frames
-from tests.plots.common import LONG, caption, labelled_lines, legend_texts, notes
-
-
-def three_machines() -> pd.DataFrame:
-    frame = frames.measurements(["Falcon-512", LONG])
-    return compare_runs({"laptop": frame, "server": frame, "board": frame})
-
-
-def three_runs() -> pd.DataFrame:
-    frame = frames.measurements(["Falcon-512", LONG])
-    dates = ("2026-11-20T10:00:00+00:00", "2026-11-21T10:00:00+00:00", "2026-11-22T10:00:00+00:00")
-    return pd.concat([frame.assign(run=date) for date in dates], ignore_index=True)
-
-
-SAMPLES = {
-    "compared": lambda: plots.plot_compared(three_machines()),
-    "history": lambda: plots.plot_history(three_runs()),
-}
-"""Samples by kind of plot; `test_paper.py` draws them at a width of 3.5 inches."""
+from tests.plots import samples
+from tests.plots.common import caption, labelled_lines, legend_texts, notes
 
 
 def compared_frame() -> pd.DataFrame:
@@ -57,7 +40,7 @@ def test_only_differences_have_a_colour_and_a_number() -> None:
 
 
 def test_history_is_relative_to_the_first_run_and_names_commits() -> None:
-    runs = three_runs().assign(commit="0123456789ab")
+    runs = samples.history().assign(commit="0123456789ab")
     axes = plots.plot_history(runs)
     assert caption(axes).startswith("Time of the last run / time of the first: from ×1.0")
     lowest = axes.figure.axes[-1]
@@ -65,11 +48,11 @@ def test_history_is_relative_to_the_first_run_and_names_commits() -> None:
     assert lowest.get_ylim()[0] <= 1 / 1.05 and lowest.get_ylim()[1] >= 1.05
     assert "0123456" in axes.figure.axes[-1].get_xticklabels()[0].get_text()
     with pytest.raises(UsageError, match="panel each"):
-        plots.plot_history(three_runs(), ax=Figure().subplots())
+        plots.plot_history(samples.history(), ax=Figure().subplots())
 
 
 def test_a_change_moves_the_line_of_its_implementation() -> None:
-    runs = three_runs()
+    runs = samples.history()
     changed = (runs["run"] == runs["run"].iloc[-1]) & (runs["algorithm"] == "Falcon-512")
     changed &= (runs["operation"] == "sign") & runs["implementation"].str.endswith("avx2")
     runs.loc[changed, "median_seconds"] *= 1.5
@@ -83,6 +66,6 @@ def test_a_change_moves_the_line_of_its_implementation() -> None:
 
 
 def test_several_runs_have_a_colour_each() -> None:
-    axes = plots.plot_compared(three_machines())
+    axes = plots.plot_compared(samples.machines())
     assert legend_texts(axes)[:2] == ["server", "board"]
     assert "without a verdict" in caption(axes)

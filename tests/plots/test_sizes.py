@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from itertools import combinations
+
 import pytest
 from matplotlib.colors import same_color
 
 from pqchain import algorithms, plots
-from pqchain.errors import DataError, UnknownAlgorithm, UsageError
+from pqchain.errors import UnknownAlgorithm, UsageError
 from pqchain.figures import NARROW_SPACE
 from tests import frames
-from tests.plots.common import SCHEMES, marked_points, row_heights
-
-SAMPLES = {
-    "sizes": lambda: plots.plot_sizes(SCHEMES, secret_keys=True),
-    "tradeoff": lambda: plots.plot_tradeoff(frames.measurements()),
-    "blocks": lambda: plots.plot_blocks(frames.blocks(), "rate"),
-}
-"""Samples by kind of plot; `test_paper.py` draws them at a width of 3.5 inches."""
+from tests.plots.common import marked_points, row_heights
 
 
 def test_sizes_come_from_the_registry() -> None:
@@ -52,12 +48,22 @@ def test_rows_of_sizes_are_sorted_with_todays_schemes_first() -> None:
     assert {"96 B", "1552 B"} <= {text.get_text().replace(NARROW_SPACE, " ") for text in axes.texts}
 
 
-def test_empty_and_unknown_schemes_are_rejected() -> None:
-    with pytest.raises(UsageError, match="at least one row"):
-        plots.plot_sizes([])
+def test_unknown_and_unsuitable_schemes_are_rejected() -> None:
     with pytest.raises(UnknownAlgorithm, match="Falcon-512"):
         plots.plot_sizes(["Falcon-521"])
     with pytest.raises(UsageError, match="must have a verification"):
         plots.plot_tradeoff(frames.measurements(["Kyber512"]))
-    with pytest.raises(DataError, match="median_seconds"):
-        plots.plot_tradeoff(frames.measurements().drop(columns="median_seconds"))
+
+
+@pytest.mark.parametrize("width", [None, "single"])
+def test_names_of_points_overlap_neither_each_other_nor_points(width: str | None) -> None:
+    names = ["Ed25519", "ML-DSA-44", "ML-DSA-65", "Falcon-512", "Falcon-1024", "Dilithium2"]
+    with nullcontext() if width is None else plots.style(width=width):
+        axes = plots.plot_tradeoff(frames.measurements(names))
+    axes.figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert len(boxes) == len(names)
+    for first, second in combinations(boxes, 2):
+        assert not first.overlaps(second)
+    places = [axes.transData.transform(line.get_xydata()[0]) for line in axes.lines]
+    assert not [place for place in places for box in boxes if box.contains(*place)]
