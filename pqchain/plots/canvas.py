@@ -190,13 +190,14 @@ def _name_log_scales(axes: Axes) -> None:
 
 def _added_lines(figure: Figure) -> int:
     """Return the lines of title, notes and legend beyond one each, which take no room of plots."""
-    texts = [figure._suptitle, figure._supxlabel]  # type: ignore[attr-defined]
-    lines = [text.get_text().count("\n") for text in texts if text is not None]
+    # Matplotlib 3.5 of the PYNQ image has no method that returns these texts.
+    texts = (figure._suptitle, figure._supxlabel)  # type: ignore[attr-defined]
+    lines: int = sum(text.get_text().count("\n") for text in texts if text is not None)
     for legend in figure.legends:
         entries = [text.get_text().count("\n") + 1 for text in legend.get_texts()]
-        lines.append(sum(entries) // legend._ncols)  # type: ignore[attr-defined]
-        lines.append(legend.get_title().get_text().count("\n"))
-    return sum(lines)
+        lines += sum(entries) // legend._ncols  # type: ignore[attr-defined]
+        lines += legend.get_title().get_text().count("\n")
+    return lines
 
 
 def x_label(axes: Axes, label: str, *notes: str, is_shared: bool = False) -> None:
@@ -246,11 +247,9 @@ def legend_above(axes: Axes, most: int, handles: Sequence[Any] | None = None) ->
     drawn = axes.get_legend_handles_labels()[0] if handles is None else handles
     entries = {str(handle.get_label()): handle for handle in drawn}
     figure, size = figure_of(axes), points()
-    lengths = [len(label) for label in entries]
-    em = size / 72
-    columns = 1
+    em, columns = size / 72, 1
     for count in range(2, min(most, len(entries)) + 1):
-        longest = sum(max(part) for part in np.array_split(lengths, count))
+        longest = sum(max(part) for part in np.array_split([*map(len, entries)], count))
         if (_EM * longest + 4.6 * count) * em < figure.get_figwidth():
             columns = count
     room: dict[str, Any] = {

@@ -137,14 +137,9 @@ def plot_computers(runs: pd.DataFrame) -> Figure:
             marks.log_ticks(axes, "y", marks.brief)
             canvas.panel_title(axes, exchange)
         least, most = (figures.significant(end, 2) for end in (of_run.min(), of_run.max()))
-        canvas.x_label(
-            all_axes[-1],
-            "delegates N",
-            marks.INTERVAL,
-            f"dashed: model, {least} to {most} times the run" if differs else "",
-            "lines are moved apart sideways",
-            is_shared=across > 1,
-        )
+        notes = [f"dashed: model, {least} to {most} times the run"] if differs else []
+        notes += [marks.INTERVAL, "lines are moved apart sideways"]
+        canvas.x_label(all_axes[-1], "delegates N", *notes, is_shared=across > 1)
         for axes in all_axes[::across]:
             axes.set_ylabel("latency of a block")
         canvas.legend_above(
@@ -190,14 +185,10 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         exponents = range(low.bit_length() - 1, high.bit_length())
         step = 1 if len(exponents) < 12 and not canvas.narrow() else 2
         _over_nodes(axes, [2**n for n in exponents if n % step == 0], _power)
-        marks.log_ticks(axes, "y", _long)
-        canvas.x_label(
-            axes,
-            "number of nodes",
-            "solid: every node votes",
-            "dashed: delegates vote",
-            f"whisker: range of {seeds} random placements of the nodes" if seeds > 1 else "",
-        )
+        marks.log_ticks(axes, "y", marks.brief)
+        notes = ["solid: every node votes", "dashed: delegates vote"]
+        notes += [f"whisker: range of {seeds} random placements of the nodes"] if seeds > 1 else []
+        canvas.x_label(axes, "number of nodes", *notes)
         axes.set_ylabel("latency of a block, modelled")
         by_nodes = fine.groupby("nodes")["setting"].nunique()
         shared = by_nodes[by_nodes == by_nodes.max()].index.max()
@@ -224,9 +215,3 @@ def _over_nodes(axes: Axes, nodes: Sequence[int], show: Callable[[float], str]) 
 
 def _power(nodes: float) -> str:
     return f"$2^{{{int(nodes).bit_length() - 1}}}$"
-
-
-def _long(value: float) -> str:
-    if value < 1:
-        return marks.brief(value)
-    return f"{figures.integer(value)}{figures.NARROW_SPACE}s"

@@ -22,8 +22,6 @@ _WIDE_LEAD = 2.0  # from this lead on a field has its full colour
 
 _LEAD = "number: lead over the second scheme, as a factor"
 
-Place = tuple[int, int]
-
 
 def plot_winners(winners: pd.DataFrame) -> Figure:
     """Draw maps of the best scheme by bandwidth and number of nodes, one for each criterion.
@@ -47,13 +45,7 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
         has_room = (canvas.figure_inches() - 0.9) / across / len(nodes) > 0.036 * canvas.points()
         for axes, question in zip(squares, questions, strict=False):
             rows = winners[winners["question"] == question].to_dict("records")
-            cells = {
-                (nodes.index(row["nodes"]), rates.index(row["rate_bits_per_second"])): (
-                    str(row["winner"]),
-                    float(row["lead"]),
-                )
-                for row in rows
-            }
+            cells = _cells(rows, {"nodes": nodes, "rate_bits_per_second": rates}, "lead")
             every += cells.values()
             _draw(axes, cells, hatches, has_room=has_room)
             axes.set_xticks(range(0, len(nodes), step), map(str, nodes[::step]))
@@ -92,13 +84,8 @@ def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     fitting = frame[frame["winner"] != ""]
     across, upwards = (sorted(set(frame[f"{name}_factor"])) for name in ("across", "upwards"))
     hatching = _hatches(fitting["winner"].value_counts().index)
-    cells = {
-        (across.index(row["across_factor"]), upwards.index(row["upwards_factor"])): (
-            str(row["winner"]),
-            float(row["margin"]),
-        )
-        for row in fitting.to_dict("records")
-    }
+    places = {"across_factor": across, "upwards_factor": upwards}
+    cells = _cells(fitting.to_dict("records"), places, "margin")
     with canvas.canvas(ax, 1.3 + 0.34 * len(upwards)) as axes:
         has_room = canvas.figure_inches() / (len(across) + 1) > 0.036 * canvas.points()
         _draw(axes, cells, hatching, has_room=has_room)
@@ -120,6 +107,17 @@ def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         text += f" and in {(frame['winner'] == first).mean():.0%} of the cases shown"
         canvas.headline(axes, ": ".join(filter(None, [marks.chain_of(frame), text])))
     return axes
+
+
+def _cells(
+    rows: Iterable[Mapping[Any, Any]], places: Mapping[str, list[Any]], lead: str
+) -> dict[tuple[int, int], tuple[str, float]]:
+    """Return the best scheme and its lead by column and row; `places` are values by column."""
+    (x, columns), (y, levels) = places.items()
+    return {
+        (columns.index(row[x]), levels.index(row[y])): (str(row["winner"]), float(row[lead]))
+        for row in rows
+    }
 
 
 def _hatches(names: Iterable[str]) -> dict[str, str]:
@@ -158,7 +156,7 @@ def _strength(lead: float) -> float:
 
 def _draw(
     axes: Axes,
-    cells: Mapping[Place, tuple[str, float]],
+    cells: Mapping[tuple[int, int], tuple[str, float]],
     hatching: Mapping[str, str],
     *,
     has_room: bool,

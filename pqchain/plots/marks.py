@@ -101,7 +101,6 @@ def family_mark(family: str) -> Mark:
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (2, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 """Lines of the sets of one family, in order of appearance."""
 
-
 HATCHES = ("", "///", "...", "\\\\\\", "xx", "++", "oo", "**")
 """Hatching in addition to colour, so that fields of one colour differ."""
 
@@ -126,10 +125,8 @@ SAMPLES = "whisker: fastest sample to 95th percentile"
 INTERVAL = f"whisker: 95{figures.NARROW_SPACE}% interval"
 DEVIATION = "whisker: median absolute deviation"
 RUNS = "whisker: shortest to longest run"
-"""Explanations of whiskers, in the same words in every figure."""
-
 HOLLOW = "hollow mark: published"
-"""The meaning of hollow marks, in every figure."""
+"""Explanations of whiskers and marks, in the same words in every figure."""
 
 TIE = 1.02
 """Ratios below this are no difference, in every figure, as in `bench.comparing`."""
@@ -145,14 +142,6 @@ def chain_of(frame: pd.DataFrame) -> str:
 def change(percent: float, decimals: int = 1) -> str:
     """Format a change in percent, with a minus sign instead of a hyphen."""
     return figures.percent(percent, decimals).replace("-", "\N{MINUS SIGN}")
-
-
-def times(more: float, less: float = 1.0, digits: int = 2) -> str:
-    """Format the ratio of two numbers in words: 3.3 times."""
-    ratio = more / less
-    if ratio >= 1000:
-        return f"{figures.integer(float(f'{ratio:.{digits - 1}e}'))} times"
-    return f"{figures.significant(ratio, digits)} times"
 
 
 def extremes(what: str, values: pd.Series[Any], show: Callable[[float], str]) -> str:

@@ -193,12 +193,9 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         rate = first["bits_per_second"] / 1e6
         axes.xaxis.set_major_formatter(f"{{x:g}}{figures.NARROW_SPACE}s")
         size = marks.with_prefix("B")(float(table["block_bytes"].max()))
-        verdicts = table.get("verdict", pd.Series("", table.index))
-        bound = [
-            name
-            for name, verdict in zip(names, verdicts, strict=True)
-            if str(verdict).startswith("bound by the processor")
-        ]
+        verdicts = table.get("verdict", pd.Series("", table.index)).astype(str)
+        is_bound = verdicts.str.startswith("bound by the processor")
+        bound = [name for name, is_it in zip(names, is_bound, strict=True) if is_it]
         canvas.x_label(
             axes,
             f"time to transfer {size}, {_mean(repeats)}measured {_where(first['mode'])}",
@@ -237,14 +234,9 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     conditions = ["bits_per_second", "delay_seconds", "loss"]
     links = [_link(*link) for link in zip(*(frame[name] for name in conditions), strict=True)]
     seconds, repeats = frame["transfer_seconds"], frame["repeats"].max()
-    drawn = frame.assign(
-        algorithm="",
-        row=links,
-        operation=frame["way"].map(_WAYS),
-        value=seconds,
-        low=frame["low_seconds"],
-        high=frame["high_seconds"],
-        text=seconds.map(SECONDS.text),
+    renamed = {"transfer_seconds": "value", "low_seconds": "low", "high_seconds": "high"}
+    drawn = frame.rename(columns=renamed).assign(
+        algorithm="", row=links, operation=frame["way"].map(_WAYS), text=seconds.map(SECONDS.text)
     )
     sizes = frame[["blocks", "block_bytes"]].drop_duplicates().itertuples(index=False)
     notes = [f"transfer: {blocks} blocks of {BYTES.text(size)}" for blocks, size in sizes]

@@ -119,14 +119,11 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             axes.tick_params(labelbottom=axes is all_axes[-1])
         # Of equal height, as a reader compares panels, and so that noise is not enlarged.
         limits = np.array([axes.get_ylim() for axes in all_axes])
-        canvas.x_label(
-            all_axes[-1], "runs in the order of time", "ratio to the first run", marks.DEVIATION
-        )
-        last = fine[fine["run"] == names[-1]].set_index(
-            ["algorithm", "implementation", "operation"]
-        )
-        before = fine[fine["run"] == names[0]].set_index(last.index.names)
-        ratios = (last["median_seconds"] / before["median_seconds"]).dropna()
+        notes = "ratio to the first run", marks.DEVIATION
+        canvas.x_label(all_axes[-1], "runs in the order of time", *notes)
+        by_run = fine.set_index(["run", "algorithm", "implementation", "operation"])
+        last, start = (by_run["median_seconds"].loc[names[at]] for at in (-1, 0))
+        ratios = (last / start).dropna()
         ratios.index = [", ".join((*key[:-1], figures.humanize(key[-1]))) for key in ratios.index]
         text = marks.extremes("Time of the last run / time of the first", ratios, _times)
         canvas.legend_above(all_axes[0], 2)

@@ -116,7 +116,7 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     axes = dots.dots(drawn, label, *notes, ax=ax, show=_factor, origin=1.0, is_sorted=True)
     names = frame["algorithm"] + ", " + frame["operation"].map(figures.humanize)
     gains = frame.set_index(names)["speedup"]
-    canvas.headline(axes, marks.extremes("Gain of AVX2", gains, marks.times))
+    canvas.headline(axes, marks.extremes("Gain of AVX2", gains, _times))
     return axes
 
 
@@ -168,18 +168,15 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
             "number: portable C / AVX2",
             *(f"{name} here: {note}" for name, note in notes.items()),
         )
-        ink = props(color=canvas.INK, linestyle="none", markersize=6)
-        canvas.legend_above(
-            axes,
-            4,
-            [
-                Line2D([], [], marker=mark, markerfacecolor=fill, label=f"{code}, {side}", **ink)
-                for fill, side in ((canvas.PAPER, "published"), (canvas.INK, "here"))
-                for mark, code in (("s", "portable C"), ("o", "AVX2"))
-            ],
-        )
+        style = props(color=canvas.INK, linestyle="none", markersize=6)
+        handles = [
+            Line2D([], [], marker=mark, markerfacecolor=fill, label=f"{code}, {side}", **style)
+            for fill, side in ((canvas.PAPER, "published"), (canvas.INK, "here"))
+            for mark, code in (("s", "portable C"), ("o", "AVX2"))
+        ]
+        canvas.legend_above(axes, 4, handles)
         what = f"Gain of AVX2 to {figures.humanize(operation)} here"
-        canvas.headline(axes, marks.extremes(what, gains["ours"], marks.times))
+        canvas.headline(axes, marks.extremes(what, gains["ours"], _times))
     return axes
 
 

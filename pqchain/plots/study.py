@@ -53,13 +53,11 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         canvas.x_label(axes, label, f"line: {unit.text(base)}, with the values in brackets")
         marks.grid(axes, "x")
         canvas.legend_above(axes, 2)
-        ends = first[["low", "high"]].dropna().astype(float)
-        if len(ends) and base:
-            side = str((ends - base).abs().idxmax())
-            change = "halved" if side == "low" else "doubled"
-            text = f"Of the inputs shown, the {marks.quantity(str(first['input']))} changes the "
-            text += f"{output} most: {change}, {unit.text(ends[side])} instead of {unit.text(base)}"
-            canvas.headline(axes, text)
+        inputs = frame["input"].map(marks.quantity)
+        ends = {"halved": "low", "doubled": "high"}
+        parts = [frame.set_index(inputs + f" {how}")[end] for how, end in ends.items()]
+        what = f"{output[0].upper()}{output[1:]} with {first['algorithm']}"
+        canvas.headline(axes, marks.extremes(what, pd.concat(parts), unit.text))
     return axes
 
 

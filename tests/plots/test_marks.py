@@ -8,7 +8,7 @@ import pytest
 
 from pqchain import plots
 from pqchain.algorithms import FAMILIES, names
-from pqchain.plots.marks import apart, dashes, mark_of
+from pqchain.plots.marks import apart, mark_of
 from pqchain.render import palette
 from tests.plots.common import contrast, lightness
 
@@ -27,12 +27,6 @@ def test_classical_schemes_are_grey_and_published_values_hollow() -> None:
         assert is_grey == (not mark.post_quantum), name
         assert mark.style()["markerfacecolor"] == mark.colour
         assert mark.style(is_published=True)["markerfacecolor"] == palette.light("paper")
-
-
-def test_sets_of_one_family_differ_by_dashes() -> None:
-    lines = dashes(["Falcon-512", "ML-DSA-44", "Falcon-1024", "Dilithium2"])
-    assert lines["Falcon-512"] == lines["ML-DSA-44"] == "-"
-    assert lines["Falcon-1024"] == lines["Dilithium2"] != "-"
 
 
 @pytest.mark.parametrize("places", [[5.0, 5.0, 5.0], [0.0, 1.0, 99.0], [100.0, 100.0], [50.0]])
