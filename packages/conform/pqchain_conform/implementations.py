@@ -2,21 +2,92 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
+from importlib import import_module
+from typing import Any
 
 from pqchain.crypto import Kem, open_kem, open_signer
 from pqchain.crypto.slhdsa import SlhDsaSigner
 from pqchain.errors import BadLength, CryptoFailure, Unsupported, UsageError
-from pqchain_conform import openssl
 from pqchain_conform.models.slh_dsa import pre_hash_name
 from pqchain_conform.vector import Vector
 
+Verify = Callable[[bytes, bytes, bytes, bytes], bool]
+
+
+class Encapsulator:
+    """ML-KEM of OpenSSL, without decapsulation: the package takes those keys only as seeds."""
+
+    def __init__(self, key_class: Any) -> None:
+        self._key_class = key_class
+
+    def encapsulate(self, public_key: bytes) -> tuple[bytes, bytes]:
+        """Return (ciphertext, shared secret). Raises ValueError for a key that it refuses."""
+        secret, ciphertext = self._key_class.from_public_bytes(public_key).encapsulate()
+        return ciphertext, secret
+
+
+def openssl_kem(algorithm: str) -> Encapsulator | None:
+    """Return ML-KEM, or None if the package or its OpenSSL lacks the parameter set."""
+    key_class = _public_key_class("mlkem", algorithm.replace("-", ""))
+    return None if key_class is None else Encapsulator(key_class)
+
+
+def openssl_verifier(algorithm: str) -> Verify | None:
+    """Return OpenSSL's verifier, or None if the cryptography package or its OpenSSL lacks ML-DSA.
+
+    The verifier takes message, signature, public key and context. It raises ValueError for a key or
+    context of a wrong length.
+    """
+    from cryptography.exceptions import InvalidSignature
+
+    key_class = _public_key_class("mldsa", algorithm.replace("-", ""))
+    if key_class is None:
+        return None
+
+    def verify(message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
+        key = key_class.from_public_bytes(public_key)
+        try:
+            key.verify(signature, message, context or None)
+        except InvalidSignature:
+            return False
+        return True
+
+    return verify
+
+
+def _public_key_class(module: str, name: str) -> Any:
+    """Return the class of public keys of an algorithm such as MLDSA44, or None if it is missing."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+
+    # Old versions lack the module or the class. Others have both but an OpenSSL without the
+    # algorithm, which shows only when a key is loaded: hence the trial with a key of one byte.
+    try:
+        package = import_module(f"cryptography.hazmat.primitives.asymmetric.{module}")
+        key_class = getattr(package, f"{name}PublicKey")
+        key_class.from_public_bytes(bytes(1))
+    except (ImportError, AttributeError, UnsupportedAlgorithm):
+        return None
+    except ValueError:
+        pass  # the key was parsed and rejected, so the algorithm is available
+    return key_class
+
+
+def openssl_version() -> str:
+    """Return the versions of cryptography and its OpenSSL, such as "46.0.1 (OpenSSL 3.5.2)"."""
+    import cryptography
+    from cryptography.hazmat.backends.openssl import backend
+
+    name, number, *_ = backend.openssl_version_text().split()
+    return f"{cryptography.__version__} ({name} {number})"
+
 
 @cache
-def _verifier(name: str, algorithm: str) -> openssl.Verify | None:
+def _verifier(name: str, algorithm: str) -> Verify | None:
     """Return the function `verify`, of the interface for HashSLH-DSA; None if it is missing."""
     if name == "openssl":
-        return openssl.verifier(algorithm) if algorithm.startswith("ML-DSA") else None
+        return openssl_verifier(algorithm) if algorithm.startswith("ML-DSA") else None
     try:
         signer = open_signer(algorithm.removeprefix("Hash"), name)
     except (Unsupported, UsageError):
@@ -32,9 +103,9 @@ def _verifier(name: str, algorithm: str) -> openssl.Verify | None:
 
 
 @cache
-def _kem(name: str, algorithm: str) -> Kem | openssl.Encapsulator | None:
+def _kem(name: str, algorithm: str) -> Kem | Encapsulator | None:
     if name == "openssl":
-        return openssl.encapsulator(algorithm) if algorithm.startswith("ML-KEM") else None
+        return openssl_kem(algorithm) if algorithm.startswith("ML-KEM") else None
     try:
         return open_kem(algorithm, name)
     except (Unsupported, UsageError):

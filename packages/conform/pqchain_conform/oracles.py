@@ -12,12 +12,7 @@ from functools import cache
 from pqchain.crypto import obstacle
 from pqchain.errors import InvalidResult, Unsupported
 from pqchain_conform import implementations
-from pqchain_conform.models import (
-    falcon_verifier,
-    ml_dsa_verifier,
-    ml_kem_decapsulator,
-    slh_dsa_verifier,
-)
+from pqchain_conform.models import falcon, ml_dsa, ml_kem, slh_dsa_verifier
 from pqchain_conform.models.checks import ReferenceModel, RuleCheck, expected
 from pqchain_conform.vector import Vector, families, scheme
 
@@ -52,10 +47,10 @@ def model(algorithm: str) -> ReferenceModel:
 
 
 _MODELS: dict[str, type[ReferenceModel]] = {
-    "ml-dsa": ml_dsa_verifier.MLDSAVerifier,
-    "falcon": falcon_verifier.FalconVerifier,
+    "ml-dsa": ml_dsa.MLDSAVerifier,
+    "falcon": falcon.FalconVerifier,
     "slh-dsa": slh_dsa_verifier.SLHDSAVerifier,
-    "ml-kem": ml_kem_decapsulator.MLKEMDecapsulator,
+    "ml-kem": ml_kem.MLKEMDecapsulator,
 }
 
 

@@ -15,7 +15,7 @@ from pqchain.crypto import native, obstacle
 from pqchain.errors import UnknownName, Unsupported, UsageError
 from pqchain.escapes import LABEL, is_label
 from pqchain.source_builds import BUILT, SourceBuild
-from pqchain_conform import openssl
+from pqchain_conform import implementations
 from pqchain_conform.protocol import Adapter
 from pqchain_conform.vector import DATA, scheme
 
@@ -76,7 +76,11 @@ class VerifierSpec:
         if self.folder == "python":
             if self.command[-1] != "openssl":
                 return str(obstacle(self.command[-1]) or "")
-            return "" if openssl.verifier("ML-DSA-44") else "this OpenSSL has no ML-DSA"
+            return (
+                ""
+                if implementations.openssl_verifier("ML-DSA-44")
+                else "this OpenSSL has no ML-DSA"
+            )
         if missing_tools := source(self.folder).missing_tools():
             return missing_tools
         if not (build_folder(self.folder) / BUILT).is_file():
@@ -108,7 +112,11 @@ def verifiers() -> dict[str, VerifierSpec]:
 
 def _version(row: dict[str, Any]) -> str:
     if row["folder"] == "python":
-        return openssl.version() if row["command"][-1] == "openssl" else installation.VERSION
+        return (
+            implementations.openssl_version()
+            if row["command"][-1] == "openssl"
+            else installation.VERSION
+        )
     path = build_folder(row["folder"]) / f"{row['command'][0]}.version"
     return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pqchain.crypto import open_signer
 from pqchain_conform.models import falcon as model
-from pqchain_conform.models.falcon_verifier import FalconVerifier
+from pqchain_conform.models.falcon import FalconVerifier
 
 NAMES = tuple(model.PARAMETER_SETS)
 

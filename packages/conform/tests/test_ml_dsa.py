@@ -12,7 +12,7 @@ from pqchain_conform import reading
 from pqchain_conform.models import ml_dsa as model
 from pqchain_conform.models import ml_dsa_signer as signer
 from pqchain_conform.models.bits import N
-from pqchain_conform.models.ml_dsa_verifier import MLDSAVerifier
+from pqchain_conform.models.ml_dsa import MLDSAVerifier
 
 STANDARD = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 WYCHEPROOF = (

@@ -13,7 +13,7 @@ from pqchain.errors import DataError
 from pqchain_conform import oracles, reading
 from pqchain_conform.models import ml_kem as model
 from pqchain_conform.models.bits import N
-from pqchain_conform.models.ml_kem_decapsulator import MLKEMDecapsulator
+from pqchain_conform.models.ml_kem import MLKEMDecapsulator
 from tests.crypto.acvp import acvp, document
 
 NAMES = tuple(model.PARAMETER_SETS)

@@ -239,7 +239,7 @@ def test_in_process_verifier_needs_its_library(monkeypatch):
     assert native.unavailable_reason() == "liboqs-0.13/ref is not installed"
     with pytest.raises(Unsupported, match="is unavailable here: liboqs-0"):
         native.adapter()
-    monkeypatch.setattr(registry.openssl, "verifier", lambda name: None)
+    monkeypatch.setattr(registry.implementations, "openssl_verifier", lambda name: None)
     other = registry.verifiers()["cryptography (OpenSSL)"]
     assert other.unavailable_reason() == "this OpenSSL has no ML-DSA"
 

@@ -14,8 +14,7 @@ import numpy as np
 
 from pqchain_conform.models import ml_kem as model
 from pqchain_conform.models.bits import Integers, N, pack, unpack
-from pqchain_conform.models.ml_kem import GAMMAS, PARAMETER_SETS, Q
-from pqchain_conform.models.ml_kem_decapsulator import MLKEMDecapsulator
+from pqchain_conform.models.ml_kem import GAMMAS, PARAMETER_SETS, MLKEMDecapsulator, Q
 from pqchain_conform.vector import (
     Collector,
     DecapsulationVector,

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pqchain_conform.models.falcon import SECOND_ROUND_BOUNDS, Integers, Q
-from pqchain_conform.models.falcon_verifier import FalconVerifier
+from pqchain_conform.models.falcon import SECOND_ROUND_BOUNDS, FalconVerifier, Integers, Q
 from pqchain_conform.mutants.shared import Overrides, longer
 
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from pqchain_conform.models.bits import Integers
-from pqchain_conform.models.ml_dsa import Q, use_hint
-from pqchain_conform.models.ml_dsa_verifier import MLDSAVerifier
+from pqchain_conform.models.ml_dsa import MLDSAVerifier, Q, use_hint
 from pqchain_conform.mutants.shared import CONTEXTS_AND_LENGTHS, Overrides, comparisons, longer
 
 # Parameter sets with challenge hashes above 32 bytes. With 32, these mutants equal the model.

@@ -15,8 +15,7 @@ import numpy as np
 
 from pqchain_conform.models import ml_kem as model
 from pqchain_conform.models.bits import Integers, N, pack
-from pqchain_conform.models.ml_kem import MLKEMParameters, Q
-from pqchain_conform.models.ml_kem_decapsulator import MLKEMDecapsulator
+from pqchain_conform.models.ml_kem import MLKEMDecapsulator, MLKEMParameters, Q
 from pqchain_conform.mutants.shared import UNCHECKED, Overrides, comparisons, longer
 
 # Parameter set whose keys have wider noise than its ciphertexts.
