@@ -8,9 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from pqchain.crypto import Kem, open_kem, open_signer
-from pqchain.crypto.slhdsa import SlhDsaSigner
 from pqchain.errors import BadLength, CryptoFailure, Unsupported, UsageError
-from pqchain_conform.models.slh_dsa import pre_hash_name
 from pqchain_conform.vector import Vector
 
 Verify = Callable[[bytes, bytes, bytes, bytes], bool]
@@ -85,21 +83,12 @@ def openssl_version() -> str:
 
 @cache
 def _verifier(name: str, algorithm: str) -> Verify | None:
-    """Return the function `verify`, of the interface for HashSLH-DSA; None if it is missing."""
     if name == "openssl":
         return openssl_verifier(algorithm) if algorithm.startswith("ML-DSA") else None
     try:
-        signer = open_signer(algorithm.removeprefix("Hash"), name)
+        return open_signer(algorithm, name).verify
     except (Unsupported, UsageError):
         return None
-    hash_name = pre_hash_name(algorithm)
-    if not hash_name:
-        return signer.verify
-    if not isinstance(signer, SlhDsaSigner):
-        return None
-    return lambda message, signature, public_key, context: signer.verify_prehash(
-        message, signature, public_key, hash_name=hash_name, context=context
-    )
 
 
 @cache

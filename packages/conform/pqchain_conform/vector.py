@@ -25,22 +25,15 @@ ALGORITHMS = (
         for family in ("SHA2", "SHAKE")
         for size in ("128s", "128f", "192s", "192f", "256s", "256f")
     ),
-    *("HashSLH-DSA-SHA2-128s", "HashSLH-DSA-SHA2-192f"),
-    *("HashSLH-DSA-SHAKE-128f", "HashSLH-DSA-SHAKE-256f"),
     *("ML-KEM-512", "ML-KEM-768", "ML-KEM-1024"),
 )
-"""Algorithms that have vectors, in display order.
-
-HashSLH-DSA is the pre-hash interface of SLH-DSA, with the hash function that NIST's identifier of
-the parameter set names. One set of each of these four functions has vectors.
-"""
+"""Algorithms that have vectors, in display order."""
 
 _SCHEMES = {
     "ML-DSA": "ml-dsa",
     "Dilithium": "ml-dsa",
     "Falcon": "falcon",
     "SLH-DSA": "slh-dsa",
-    "HashSLH-DSA": "slh-dsa",
     "ML-KEM": "ml-kem",
 }
 

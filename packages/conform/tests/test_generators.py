@@ -27,8 +27,6 @@ COUNTS = {
     "SLH-DSA-SHA2-192f": 119, "SLH-DSA-SHA2-256s": 105, "SLH-DSA-SHA2-256f": 114,
     "SLH-DSA-SHAKE-128s": 101, "SLH-DSA-SHAKE-128f": 112, "SLH-DSA-SHAKE-192s": 104,
     "SLH-DSA-SHAKE-192f": 117, "SLH-DSA-SHAKE-256s": 105, "SLH-DSA-SHAKE-256f": 114,
-    "HashSLH-DSA-SHA2-128s": 106, "HashSLH-DSA-SHA2-192f": 122, "HashSLH-DSA-SHAKE-128f": 119,
-    "HashSLH-DSA-SHAKE-256f": 121,
     "ML-KEM-512": 296, "ML-KEM-768": 318, "ML-KEM-1024": 353,
 }  # fmt: skip
 """Numbers of vectors, which the documentation adds up."""

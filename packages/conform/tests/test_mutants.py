@@ -39,7 +39,6 @@ PROBED_BY = {
     "compression": {"compression"},
     "sampling": {"sampling"},
     "root": {"root"},
-    "pre-hash": {"pre-hash"},
     "digest": {"message"},
     "index": {"index"},
     "FORS": {"message", "index"},

@@ -78,15 +78,8 @@ def test_processor_prices_come_from_runs_that_are_not_compared():
         (4, 16, 0.05), (4, 500_000, 0.05), (4, 16, 0.01), (7, 16, 0.01), (10, 16, 0.05),
     ):  # fmt: skip
         row = run(mode="loopback", nodes=nodes, block_bytes=block_bytes, poll_seconds=poll)
-        rows.append(
-            row
-            | {
-                "status": "ok",
-                "reason": "",
-                "digest": "",
-                "cpu_seconds": cometbft.cpu_seconds(row, price),
-            }
-        )
+        texts = {"status": "ok", "reason": "", "digest": ""}
+        rows.append(row | texts | {"cpu_seconds": cometbft.cpu_seconds(row, price)})
     names = frames.RUNS.columns
     empty = {name: math.nan if kind == "float64" else None for name, kind in names.items()}
     frame = frames.RUNS.frame(empty | row for row in rows)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from pqchain.wire.drivers import namespaces
 from pqchain_engines import evm, frames, prices, registry, runner
 from pqchain_engines.setup import Setup
 
@@ -88,24 +87,6 @@ def test_cometbft_recovers_from_faults():
     assert runs["latency_seconds"].iloc[1] > runs["quorum_seconds"].iloc[1] > 0.15
     assert "at most" in runs["reason"].iloc[2]
     assert "bls12381" in runs["reason"].iloc[3]
-
-
-def test_cometbft_shares_the_rate_of_a_namespace():
-    if reason := namespaces.unavailable_reason():
-        pytest.skip(reason)
-    setups = [
-        Setup(
-            algorithm="ML-DSA-65", mode="netns", heights=3, warmup=1, latency_seconds=0.03,
-            rate_bits_per_second=rate, poll_seconds=0.01, commit_timeout_seconds=0.2,
-            limit_seconds=60.0,
-        )
-        for rate in (0.0, 4e6)
-    ]  # fmt: skip
-    heights = runner.run("cometbft", setups)
-    assert heights["status"].tolist() == ["ok"] * 6
-    free, limited = frames.summarize(heights)["latency_seconds"]
-    # Each validator sends 80 kB of votes in a height, and shares its rate among its links.
-    assert limited > free + 0.05
 
 
 def test_revm_verifies_with_pqchains_library():

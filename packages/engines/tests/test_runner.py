@@ -101,24 +101,11 @@ def test_a_failing_engine_is_a_row_with_the_reason(fake_engine, kind, reason, mo
     assert frames.summarize(frame)["status"].tolist() == ["failed"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"nodes": 0}, "nodes"),
-        ({"mode": "moon"}, "moon"),
-        ({"latency_seconds": -1.0}, "latency_seconds"),
-        ({"block_bytes": 1}, "block_bytes"),
-        ({"nodes": 4, "killed_node": 4}, "killed_node must be below nodes"),
-        ({"nodes": 4, "slow_node": 9}, "slow_node must be below nodes"),
-    ],
-)
-def test_an_invalid_setup_is_rejected(changes, message):
-    with pytest.raises(UsageError, match=message):
-        Setup(algorithm="Ed25519", **changes)
-
-
 def test_what_an_engine_does_not_support_is_rejected(fake_engine):
     fake_engine("right")
+    for changes in ({"killed_node": 4}, {"slow_node": 9}, {"nodes": 0}):
+        with pytest.raises(UsageError, match=next(iter(changes))):
+            Setup(algorithm="Ed25519", **changes)
     for setup, message in (
         (Setup(algorithm="Hawk-512"), "Hawk-512"),
         (Setup(algorithm="Ed25519", mode="netns"), "mode of simplex"),
@@ -166,14 +153,6 @@ def test_namespaces_exist_during_a_run(fake_engine, monkeypatch):
     assert requests[0]["namespaces"][1] == {"name": "namespace-1", "host": "10.99.0.2"}
 
 
-def test_a_machine_without_namespaces_is_a_row_with_the_reason(fake_engine, monkeypatch):
-    fake_engine("right")
-    monkeypatch.setattr("os.geteuid", lambda: 1000)
-    frame = runner.run("cometbft", [Setup(algorithm="Ed25519", mode="netns")])
-    assert frame["status"].tolist() == ["failed"]
-    assert "network namespaces need root" in frame["reason"].iloc[0]
-
-
 @given(nodes=st.integers(1, 256))
 def test_a_quorum_exceeds_two_thirds(nodes):
     quorum = Setup(algorithm="Ed25519", nodes=nodes).quorum
@@ -187,11 +166,7 @@ def test_the_scenario_has_si_units_and_bytes():
     setup = Setup(algorithm="ML-DSA-65", rate_bits_per_second=8e6, mode="loopback")
     scenario = setup.scenario(7, "/library.so")
     assert scenario["rate_bytes_per_second"] == 1e6
-    assert (scenario["id"], scenario["library"], scenario["scheme"]) == (
-        7,
-        "/library.so",
-        "ML-DSA-65",
-    )
+    assert [scenario[n] for n in ("id", "library", "scheme")] == [7, "/library.so", "ML-DSA-65"]
     assert scenario["leader_timeout_seconds"] == 2.0
     assert Setup(algorithm="Ed25519").scenario(1, "")["leader_timeout_seconds"] == 600.0
     json.dumps(scenario, allow_nan=False)

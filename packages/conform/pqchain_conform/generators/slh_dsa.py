@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from hashlib import sha3_256, shake_256
+from hashlib import sha3_256, sha256, sha512, shake_128, shake_256
 from itertools import count
 
 from pqchain_conform.models import slh_dsa as model
@@ -20,7 +20,6 @@ from pqchain_conform.models.slh_dsa import (
     WOTS_PK,
     WOTS_PRF,
     Address,
-    PreHash,
     SLHDSAParameters,
     W,
 )
@@ -33,10 +32,16 @@ BLOCKS = (0, 1, 55, 64, 119, 1000, 20_000)
 Split = tuple[list[int], int, int]
 """FORS indices, tree and leaf of a digest."""
 
-PRE_HASHES = model.PRE_HASHES | {
-    "SHA3-256": PreHash(8, lambda message: sha3_256(message).digest()),
+# Identifiers 2.16.840.1.101.3.4.2.x of hash functions in DER, and the hashes of the message.
+_IDENTIFIER = bytes.fromhex("06096086480165030402")
+PRE_HASHED = {
+    "SHA2-256": _IDENTIFIER + b"\1" + sha256(b"message").digest(),
+    "SHA2-512": _IDENTIFIER + b"\3" + sha512(b"message").digest(),
+    "SHAKE-128": _IDENTIFIER + b"\x0b" + shake_128(b"message").digest(32),
+    "SHAKE-256": _IDENTIFIER + b"\x0c" + shake_256(b"message").digest(64),
+    "SHA3-256": _IDENTIFIER + b"\x08" + sha3_256(b"message").digest(),
 }
-"""Hash functions of signatures for the pre-hash interface."""
+"""What the pre-hash interface signs instead of the message (FIPS 205, algorithm 25)."""
 
 
 @cache
@@ -90,9 +95,8 @@ class SLHDSAVectors:
 
     def __init__(self, algorithm: str) -> None:
         self.collector = Collector(algorithm)
-        self.p = model.parameter_set(algorithm)
+        self.p = model.PARAMETER_SETS[algorithm]
         self.model = SLHDSAVerifier(algorithm)
-        self.domain = self.model.domain
         self.seed = _bytes("seed", self.p.n)
         self.public_key = self.seed + self.root(self.seed)
 
@@ -103,32 +107,21 @@ class SLHDSAVectors:
     def sign(
         self,
         message: bytes,
-        prefix: bytes | None = None,
+        prefix: bytes = b"\0\0",
         *,
         public_key: bytes | None = None,
         condition: Callable[[Split], bool] = lambda split: True,
     ) -> bytes:
-        """Return a signature of a message, by default without a context; see `sign_formatted`."""
-        start = bytes([self.domain, 0]) if prefix is None else prefix
-        formatted = start + self.model.content(message)
-        return self.sign_formatted(formatted, public_key or self.public_key, condition)
-
-    def sign_formatted(
-        self,
-        formatted: bytes,
-        key: bytes,
-        condition: Callable[[Split], bool] = lambda split: True,
-    ) -> bytes:
-        """Return a signature of M' whose digest satisfies `condition`.
+        """Return a signature of a message with its prefix, whose digest satisfies `condition`.
 
         The computed root is that of the key pair with the seed of the public key, also if the
         public key has another root or length.
         """
-        p = self.p
+        p, key = self.p, public_key or self.public_key
         seed = key[: p.n].ljust(p.n, b"\0")
         for number in count():
             randomness = _bytes(f"randomness {number}", p.n)
-            digest = model.message_digest(p, randomness, key, formatted)
+            digest = model.message_digest(p, randomness, key, prefix + message)
             indices, tree, leaf = split = self.model.split(digest)
             if condition(split):
                 break
@@ -184,13 +177,12 @@ class SLHDSAVectors:
 
     def contexts(self) -> None:
         """Add vectors with contexts of up to 255 bytes and longer, and with other prefixes."""
-        domain = bytes([self.domain])
         for length in (1, 254, 255):
             context = bytes(range(length))
-            signature = self.sign(b"message", domain + bytes([length]) + context)
+            signature = self.sign(b"message", bytes([0, length]) + context)
             self.add("context", f"context of {length} bytes", True, signature, context=context)
             self.add("context", f"context of {length} bytes, left out", False, signature)
-        moved = self.sign(b"message", domain + b"\2ab")
+        moved = self.sign(b"message", b"\0\2ab")
         self.add("context", "context moved into the message", False, moved, b"abmessage")
         self.add("context", "end of the context moved", False, moved, b"bmessage", context=b"a")
         # Each prefix is what a faulty verifier would hash for a context of 256 bytes.
@@ -203,55 +195,20 @@ class SLHDSAVectors:
             ("none at all", b"\0"),
         ):
             probe = f"context of 256 bytes, signed as {name}"
-            signature = self.sign(b"message", domain + prefix)
+            signature = self.sign(b"message", b"\0" + prefix)
             self.add("context", probe, False, signature, context=long)
         signature = self.sign(b"message", b"")
         self.add("context", "signed without prefix (internal interface)", False, signature)
-        other = bytes([1 - self.domain])
-        probe = f"signed with the first byte {other[0]}"
-        self.add("context", probe, False, self.sign(b"message", other + b"\0"))
+        signature = self.sign(b"message", b"\1\0")
+        self.add("context", "signed with the first byte 1", False, signature)
 
     def pre_hashes(self) -> None:
-        """Add signatures of hashed messages, and in the pre-hash interface of wrong hashes."""
-        prefix = b"\1\0"
-        signed = {
-            name: pre_hash.content(b"message")
-            for name, pre_hash in PRE_HASHES.items()
-            if pre_hash is not self.model.pre_hash
-        }
-        if self.model.pre_hash is None:
-            for name, content in signed.items():
-                signature = self.sign_formatted(prefix + content, self.public_key)
-                self.add("pre-hash", f"pre-hashed with {name}", False, signature)
-                probe = f"pre-hashed with {name}, as a message"
-                self.add("pre-hash", probe, True, self.sign(content), content)
-            return
-        good = self.model.content(b"message")
-        identifier, digest = good[:11], good[11:]
-        self.add("pre-hash", "hash as it should be", True, self.sign(b"message"))
-        signed |= {
-            "the message": b"message",
-            "the identifier and the message": identifier + b"message",
-            "the hash without the identifier": digest,
-            "the first half of the hash": identifier + digest[: len(digest) // 2],
-            "32 bytes of hash": identifier + digest[:32],
-            "the hash of the hash": self.model.content(digest),
-            "the hash of the identifier and the hash": self.model.content(good),
-        }
-        for name, pre_hash in PRE_HASHES.items():
-            signed[f"the hash under the identifier of {name}"] = (
-                good[:10] + bytes([pre_hash.number]) + digest
-            )
-        for name, content in signed.items():
-            if content != good:
-                signature = self.sign_formatted(prefix + content, self.public_key)
-                self.add("pre-hash", f"signed {name}", False, signature)
-        self.add(
-            "pre-hash",
-            "signed without pre-hash",
-            False,
-            self.sign_formatted(b"\0\0message", self.public_key),
-        )
+        """Add signatures of the pre-hash interface, and of hashed messages as messages."""
+        for name, content in PRE_HASHED.items():
+            signature = self.sign(content, b"\1\0")
+            self.add("pre-hash", f"pre-hashed with {name}", False, signature)
+            probe = f"pre-hashed with {name}, as a message"
+            self.add("pre-hash", probe, True, self.sign(content), content)
 
     def roots(self) -> None:
         """Add public keys whose root differs from the computed one in a single byte."""

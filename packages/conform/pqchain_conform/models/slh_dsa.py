@@ -6,10 +6,10 @@ verification has no secret inputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import sha256, sha512, shake_128, shake_256
+from hashlib import sha256, sha512, shake_256
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -86,46 +86,6 @@ PARAMETER_SETS = {
     }.items()
     for name in (f"SLH-DSA-SHA2-{size}", f"SLH-DSA-SHAKE-{size}")
 }
-
-
-@dataclass(frozen=True, slots=True)
-class PreHash:
-    """A hash function of the pre-hash interface."""
-
-    number: int
-    """Last arc of its object identifier."""
-    function: Callable[[bytes], bytes]
-
-    def content(self, message: bytes) -> bytes:
-        """Return what is signed instead of the message (FIPS 205, algorithm 25)."""
-        return HASH_IDENTIFIER + bytes([self.number]) + self.function(message)
-
-
-HASH_IDENTIFIER = bytes.fromhex("06096086480165030402")
-"""DER encoding of 2.16.840.1.101.3.4.2, NIST's hash functions, without the last arc."""
-
-PRE_HASHES = {
-    "SHA2-256": PreHash(1, lambda message: sha256(message).digest()),
-    "SHA2-512": PreHash(3, lambda message: sha512(message).digest()),
-    "SHAKE-128": PreHash(11, lambda message: shake_128(message).digest(32)),
-    "SHAKE-256": PreHash(12, lambda message: shake_256(message).digest(64)),
-}
-"""Hash functions of NIST's identifiers of HashSLH-DSA, by their names in ACVP."""
-
-
-def pre_hash_name(algorithm: str) -> str:
-    """Return the hash function of HashSLH-DSA with this parameter set; "" for SLH-DSA."""
-    if not algorithm.startswith("Hash"):
-        return ""
-    short = "-128" in algorithm
-    if "SHA2" in algorithm:
-        return "SHA2-256" if short else "SHA2-512"
-    return "SHAKE-128" if short else "SHAKE-256"
-
-
-def parameter_set(algorithm: str) -> SLHDSAParameters:
-    """Return the parameter set of SLH-DSA or HashSLH-DSA."""
-    return PARAMETER_SETS[algorithm.removeprefix("Hash")]
 
 
 _ADDRESS, _COMPRESSED = Struct(">I4xQ4I"), Struct(">BQB3I")

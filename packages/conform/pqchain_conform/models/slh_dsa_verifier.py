@@ -1,4 +1,4 @@
-"""SLH-DSA and HashSLH-DSA verification, rule by rule.
+"""SLH-DSA verification, rule by rule.
 
 Only lengths and the comparison of the root can fail; all other steps compute the root. Each step is
 a method, so that a mutant is a subclass that overrides one.
@@ -23,16 +23,17 @@ from pqchain_conform.models.slh_dsa import (
 
 
 class SLHDSAVerifier(SignatureModel):
-    """SLH-DSA verifier of the pure or the pre-hash interface, for one parameter set."""
+    """SLH-DSA verifier of the pure interface, for one parameter set."""
 
     parameters: model.SLHDSAParameters
+    domain = 0
+    """First byte of M'."""
     length_rules = (
         "FIPS 205, section 9.1", "FIPS 205, algorithm 20, line 1", "FIPS 205, algorithm 24, line 1",
     )  # fmt: skip
 
     def __init__(self, name: str) -> None:
-        self.parameters = model.parameter_set(name)
-        self.pre_hash = model.PRE_HASHES.get(model.pre_hash_name(name))
+        self.parameters = model.PARAMETER_SETS[name]
 
     def checks(
         self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
@@ -45,7 +46,7 @@ class SLHDSAVerifier(SignatureModel):
             return
         # Only in a mutant that truncates longer input can lengths exceed the standard's here.
         public_key, signature = public_key[: p.public_key_bytes], signature[: p.signature_bytes]
-        digest = self.message_digest(signature[: p.n], public_key, self.formatted(message, context))
+        digest = self.message_digest(signature[: p.n], public_key, self.prefix(context) + message)
         computed = self.root(public_key[: p.n], signature[p.n :], digest)
         expected = public_key[p.n :]
         yield RuleCheck(
@@ -138,22 +139,9 @@ class SLHDSAVerifier(SignatureModel):
             node = self.hash(seed, self.address(*place, (leaf, height + 1, position)), pair)
         return node
 
-    @property
-    def domain(self) -> int:
-        """First byte of a formatted message: 1 in the pre-hash interface."""
-        return 0 if self.pre_hash is None else 1
-
-    def formatted(self, message: bytes, context: bytes) -> bytes:
-        """Return M' of algorithms 24 and 25."""
-        return self.prefix(context) + self.content(message)
-
     def prefix(self, context: bytes) -> bytes:
-        """Return the prefix of the message or of its hash."""
+        """Return what precedes the message in M' (algorithm 24)."""
         return bytes([self.domain, len(context)]) + context
-
-    def content(self, message: bytes) -> bytes:
-        """Return the message, or identifier and hash in the pre-hash interface."""
-        return message if self.pre_hash is None else self.pre_hash.content(message)
 
     def message_digest(self, randomness: bytes, public_key: bytes, message: bytes) -> bytes:
         """Return the digest of a message with its prefix."""

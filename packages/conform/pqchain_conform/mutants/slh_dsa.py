@@ -10,7 +10,7 @@ from hashlib import sha256, sha512
 from typing import Any
 
 from pqchain_conform.models import slh_dsa as model
-from pqchain_conform.models.slh_dsa import PARAMETER_SETS, Address, pre_hash_name
+from pqchain_conform.models.slh_dsa import PARAMETER_SETS, Address
 from pqchain_conform.models.slh_dsa_verifier import SLHDSAVerifier
 from pqchain_conform.mutants.shared import (
     CONTEXTS_AND_LENGTHS,
@@ -19,14 +19,10 @@ from pqchain_conform.mutants.shared import (
     compared,
     comparisons,
 )
-from pqchain_conform.vector import ALGORITHMS
-
-_PRE_HASHED = tuple(name for name in ALGORITHMS if pre_hash_name(name))
 
 
 def _sets(condition: Callable[[model.SLHDSAParameters], bool]) -> tuple[str, ...]:
-    names = (*PARAMETER_SETS, *_PRE_HASHED)
-    return tuple(name for name in names if condition(model.parameter_set(name)))
+    return tuple(name for name, p in PARAMETER_SETS.items() if condition(p))
 
 
 # Parameter sets in which a mutant differs from the model, where it does not in all.
@@ -40,24 +36,10 @@ PARTIAL_INDICES = _sets(lambda p: p.k * p.a % 8 != 0)
 SPLIT_BYTES = _sets(lambda p: p.a != 8)
 SHA2 = _sets(lambda p: p.sha2)
 LONG_SHA2 = _sets(lambda p: p.sha2 and p.n > 16)
-LONG_PRE_HASH = tuple(
-    name for name in _PRE_HASHED if len(model.PRE_HASHES[pre_hash_name(name)].function(b"")) > 32
-)
 
 
 def _only(names: tuple[str, ...], mutants: Overrides) -> Overrides:
     return {defect: methods | {"only": names} for defect, methods in mutants.items()}
-
-
-def _always_hashed_with(name: str) -> dict[str, Any]:
-    others = tuple(algorithm for algorithm in _PRE_HASHED if pre_hash_name(algorithm) != name)
-    return _pre_hashed(lambda _, message: model.PRE_HASHES[name].content(message), others)
-
-
-def _pre_hashed(
-    content: Callable[[model.PreHash, bytes], bytes], only: tuple[str, ...] = _PRE_HASHED
-) -> dict[str, Any]:
-    return {"content": lambda self, message: content(self.pre_hash, message), "only": only}
 
 
 def _tree(index: Callable[[int], int]) -> dict[str, Any]:
@@ -136,20 +118,6 @@ MUTANTS: Overrides = {
     "context: first byte of the other interface": {
         "prefix": lambda self, c: bytes([1 - self.domain, len(c)]) + c
     },
-    "pre-hash: message not hashed": _pre_hashed(lambda pre_hash, message: message),
-    "pre-hash: message after the identifier": _pre_hashed(
-        lambda pre_hash, message: pre_hash.content(b"")[:11] + message
-    ),
-    "pre-hash: identifier left out": _pre_hashed(
-        lambda pre_hash, message: pre_hash.function(message)
-    ),
-    "pre-hash: hashed twice": _pre_hashed(
-        lambda pre_hash, message: pre_hash.content(pre_hash.function(message))
-    ),
-    "pre-hash: 32 bytes of hash": _pre_hashed(
-        lambda pre_hash, message: pre_hash.content(message)[: 11 + 32], LONG_PRE_HASH
-    ),
-    **{f"pre-hash: {name} in all sets": _always_hashed_with(name) for name in model.PRE_HASHES},
     "digest: randomness left out": _digest(
         lambda p, r, key, message: model.message_digest(p, bytes(p.n), key, message)
     ),
