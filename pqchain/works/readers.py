@@ -105,8 +105,6 @@ class NumberReader:
     """Whether it decides statements; if not, it only fills in printed numbers."""
     steps: Collection[int] | None = None
     """The values of n that it has, for tables with a column per n; None: all."""
-    fitted: Collection[str] = ()
-    """Quantities to whose printed values its parameters were fitted; it cannot confirm them."""
     noise: str = ""
     """Why its numbers are not compared with each other, if they are of a noisy run."""
     implementation: str = ""
@@ -128,10 +126,7 @@ class NumberReader:
         """Return the number of a name and quantity, with its standing. Raises Undecided."""
         if not self.reads(quantity):
             raise Undecided(f"no {described(quantity)} is available here ({self.source})")
-        number = self.read(name, quantity, self.implementation)
-        if quantity not in self.fitted:
-            return number
-        return replace(number, standing=replace(number.standing, fitted=True))
+        return self.read(name, quantity, self.implementation)
 
     def reads(self, quantity: str) -> bool:
         """Return whether the reader may have numbers of a quantity."""

@@ -56,14 +56,14 @@ def test_combined_numbers_have_the_weaker_standing(one, other):
     assert set(both.setting.split("; ")) == set((other & one).setting.split("; "))
 
 
-def reader(source: str, fitted=(), **values: tuple[float, Standing]) -> NumberReader:
+def reader(source: str, **values: tuple[float, Standing]) -> NumberReader:
     """Return a reader of synthetic numbers."""
 
     def read(name, quantity, implementation):
         value, standing = values[name]
         return Number(value, standing=standing)
 
-    return NumberReader(source, read, fitted=fitted)
+    return NumberReader(source, read)
 
 
 LESS = [{"kind": "less", "quantity": "q", "smaller": ["a"], "larger": ["b"]}]
@@ -108,7 +108,8 @@ def test_pages_have_a_sign_for_every_verdict():
 
 @pytest.mark.parametrize("value", [0.5, 2.0])
 def test_statement_decided_by_its_own_fit_is_labelled(value):
-    numbers = reader("modelled", fitted=("q",), a=(value, Standing()), b=(1.0, Standing()))
+    fit = Standing(fitted=True)
+    numbers = reader("modelled", a=(value, fit), b=(1.0, fit))
     assert decide(LESS, numbers).word == "fitted"
     free = reader("modelled", a=(value, Standing()), b=(1.0, Standing()))
     assert decide(LESS, free).word == ("holds" if value < 1 else "does not hold")
@@ -116,9 +117,9 @@ def test_statement_decided_by_its_own_fit_is_labelled(value):
 
 def test_fit_has_no_rank_below_its_error():
     def read(name, quantity, implementation):
-        return Number({"a": 29.29, "b": 29.33}[name], noise=2.1, error=2.1)
+        return Number({"a": 29.29, "b": 29.33}[name], 2.1, 2.1, standing=Standing(fitted=True))
 
-    result = decide(LESS, NumberReader("modelled", read, fitted=("q",)))
+    result = decide(LESS, NumberReader("modelled", read))
     assert result.word == OPEN
     assert "too close to rank" in result.evidence
 

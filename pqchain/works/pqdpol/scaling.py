@@ -17,16 +17,7 @@ from pqchain.consensus.scenario import Scenario
 from pqchain.costs import CostTable
 from pqchain.results import Contract
 from pqchain.statistics import linear, nonnegative, nonnegative_draws
-from pqchain.works.pqdpol.plans import (
-    ALL_TO_ALL,
-    EACH,
-    EXCHANGES,
-    ONE,
-    SINGLE,
-    TABLES,
-    TWO,
-    settled,
-)
+from pqchain.works.pqdpol import plans
 
 GROWTH = Contract.of(
     "pqdpol-growth",
@@ -75,12 +66,12 @@ def growth(runs: Iterable[tuple[str, Run]]) -> pd.DataFrame:
     """
     pairs = list(runs)
     rows = []
-    for setting in (TABLES, ONE, TWO, EACH):
-        for exchange in EXCHANGES:
+    for setting in (plans.TABLES, plans.ONE, plans.TWO, plans.EACH):
+        for exchange in plans.EXCHANGES:
             selected = [
                 run
                 for name, run in pairs
-                if name == setting and run.scenario.exchange == exchange and settled(run)
+                if name == setting and run.scenario.exchange == exchange and plans.settled(run)
             ]
             sizes = {run.scenario.nodes for run in selected}
             schemes = {run.scenario.algorithm for run in selected}
@@ -88,7 +79,7 @@ def growth(runs: Iterable[tuple[str, Run]]) -> pd.DataFrame:
             if len(sizes) < 2:
                 continue
             for name, quantity in GROWING.items():
-                if setting == EACH and quantity == "cpu_seconds":
+                if setting == plans.EACH and quantity == "cpu_seconds":
                     continue  # virtual time charges no processor time
                 exponent, half = _exponent(selected, quantity)
                 half = half if len(sizes) >= _LEAST_SIZES else math.nan
@@ -103,7 +94,9 @@ def _exponent(runs: list[Run], quantity: str) -> tuple[float, float]:
     for run in runs:
         constants = [float(run.scenario.algorithm == name) for name in names]
         matrix.append([math.log(run.scenario.nodes), *constants])
-        values.append(math.log(np.mean([getattr(height, quantity) for height in settled(run)])))
+        values.append(
+            math.log(np.mean([getattr(height, quantity) for height in plans.settled(run)]))
+        )
     # A power law is linear in logarithms: log(value) = exponent * log(N) + constant of the scheme.
     coefficients, half = linear(np.array(matrix), np.array(values))
     return float(coefficients[0]), float(half[0])
@@ -113,7 +106,7 @@ def amounts(scenario: Scenario, height: Height, costs: CostTable) -> list[float]
     """Return the amount of work of one block per term of AMOUNTS; that of signatures in seconds."""
     cost, count = costs[scenario.algorithm], scenario.delegate_count
     # With "all-to-all" each delegate verifies the copies of all delegates, otherwise one block.
-    blocks = count * (count if scenario.exchange == ALL_TO_ALL else 1)
+    blocks = count * (count if scenario.exchange == plans.ALL_TO_ALL else 1)
     verified = blocks * height.block.transactions
     votes = scenario.phases * count
     bare = (verified + votes * (count - 1)) * cost.verify_seconds + votes * cost.sign_seconds
@@ -139,8 +132,8 @@ def shares(runs: Iterable[Run], costs: CostTable) -> pd.DataFrame:
         seconds = float(np.mean([height.cpu_seconds for height in heights]))
         # Dividing by the time makes the right-hand side 1 and the errors relative.
         rows.append(amount / seconds)
-        is_single = scenario.algorithm == SINGLE and scenario.block_bytes == 50_000
-        if is_single and scenario.exchange == ALL_TO_ALL and scenario.nodes >= most:
+        is_single = scenario.algorithm == plans.SINGLE and scenario.block_bytes == 50_000
+        if is_single and scenario.exchange == plans.ALL_TO_ALL and scenario.nodes >= most:
             most, largest = scenario.nodes, amount
     # A fit needs more runs than terms: otherwise no residuals are left for the intervals.
     if len(rows) <= len(AMOUNTS):

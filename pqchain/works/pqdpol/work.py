@@ -131,7 +131,8 @@ def _reader(paper: Paper, frame: pd.DataFrame, error_percent: float) -> NumberRe
     # Every reading of the model is marked as fitted, so that it cannot confirm Tables 5 and 6.
     standing = Standing(
         f"costs: {frame['costs'].iloc[0]}; coefficients fitted to Table 6 with errors of up to "
-        f"{error_percent:.1f} %"
+        f"{error_percent:.1f} %",
+        fitted=True,
     )
     values = {}
     for row in frame.to_dict("records"):
@@ -147,7 +148,6 @@ def _reader(paper: Paper, frame: pd.DataFrame, error_percent: float) -> NumberRe
         values,
         "no model of the {quantity} of {name} is given",
         quantities=judging.COLUMNS,
-        fitted=judging.COLUMNS,
         decides=True,
     )
 

@@ -14,16 +14,7 @@ from pqchain.reencode.scenario import STREAMS
 from pqchain.statistics import half_width
 from pqchain.wire.transports.registry import TRANSPORTS
 from pqchain.works import papers
-from pqchain.works.quic_reencoding.frames import (
-    CALIBRATED,
-    DATAGRAM_SECONDS,
-    EARLY,
-    KEY,
-    LINK_ONLY,
-    LOOPBACK,
-    LOSSY,
-    kind_of,
-)
+from pqchain.works.quic_reencoding import frames as built
 from pqchain.works.verdicts import CLOCK, CODE, MACHINE, SIZE, Standing, Verdict, outcome
 from pqchain.works.work import Frames
 
@@ -56,9 +47,9 @@ _BY_SHARES: dict[str, Callable[[pd.Series[float]], bool | None]] = {
 }
 
 _CLOCKS = {
-    LINK_ONLY: "a virtual clock on which a datagram takes no processor time",
-    CALIBRATED: "a virtual clock on which a datagram takes "
-    + SECONDS.text(DATAGRAM_SECONDS, exact=True),
+    built.LINK_ONLY: "a virtual clock on which a datagram takes no processor time",
+    built.CALIBRATED: "a virtual clock on which a datagram takes "
+    + SECONDS.text(built.DATAGRAM_SECONDS, exact=True),
 }
 
 
@@ -68,7 +59,7 @@ def _standing(row: pd.Series[Any], nodes: str) -> Standing:
     No run is in the paper's setting: the paper names no library, so that ours counts as another,
     virtual runs have a modelled clock, and on sockets all nodes share one machine.
     """
-    setting_of_paper = papers.paper(KEY).setting
+    setting_of_paper = papers.paper(built.KEY).setting
     sizes = {"nodes": nodes, "blocks": "blocks", "block_bytes": "block_bytes"}
     same_size = all(row[size] == setting_of_paper[name] for size, name in sizes.items())
     is_virtual = row["mode"] == "virtual"
@@ -108,7 +99,7 @@ def _saving(frames: Frames, *, exactly: bool) -> Iterator[Verdict]:
         dropped = [row[f"{kind}_dropped_datagrams"] for kind in STREAMS]
         if max(dropped) > 0:
             evidence += "; full queues drop {:.0f} and {:.0f} datagrams of a run".format(*dropped)
-        yield Verdict(outcome(saves), evidence, kind_of(row["mode"]), _standing(row, "nodes"))
+        yield Verdict(outcome(saves), evidence, built.kind_of(row["mode"]), _standing(row, "nodes"))
 
 
 def _sign(low: float, high: float) -> bool | None:
@@ -125,7 +116,7 @@ def _restored(frames: Frames) -> Iterator[Verdict]:
             f"{len(fine)} of {len(ran)} re-encodings ended with every block at every "
             "node, each checked against its hash"
         )
-        standing = _standing(table[table["run"] == LINK_ONLY].iloc[0], "nodes_left")
+        standing = _standing(table[table["run"] == built.LINK_ONLY].iloc[0], "nodes_left")
         # Which bytes a node restores does not depend on the clock.
         differences = tuple(name for name in standing.elsewhere if name != CLOCK)
         standing = replace(standing, elsewhere=differences)
@@ -134,7 +125,7 @@ def _restored(frames: Frames) -> Iterator[Verdict]:
 
 def _earlier_chunks(frames: Frames) -> Iterator[Verdict]:
     exchanges = frames["runs"].query("experiment == 'exchange' and status == 'ok'")
-    for run in (LINK_ONLY, CALIBRATED, LOOPBACK):
+    for run in (built.LINK_ONLY, built.CALIBRATED, built.LOOPBACK):
         group = exchanges[exchanges["run"] == run]
         group = group[group["blocks"] == group["blocks"].max()]
         if group.empty:
@@ -151,11 +142,13 @@ def _earlier_chunks(frames: Frames) -> Iterator[Verdict]:
             f"{multiplexed:.3g} ms multiplexed; earlier in {earlier} of {len(paired)} pairs"
         )
         first = group.iloc[0]
-        yield Verdict(outcome(holds), evidence, kind_of(first["mode"]), _standing(first, "nodes"))
+        yield Verdict(
+            outcome(holds), evidence, built.kind_of(first["mode"]), _standing(first, "nodes")
+        )
 
 
 def _starts_earlier(frames: Frames) -> Iterator[Verdict]:
-    runs = _compared(frames, EARLY)
+    runs = _compared(frames, built.EARLY)
     pairs = runs.pivot_table(index="repeat", columns="sessions", values="first_chunk_seconds")
     pairs = pairs.reindex(columns=["full", "0-rtt"]).dropna()
     evidence = (
@@ -166,7 +159,7 @@ def _starts_earlier(frames: Frames) -> Iterator[Verdict]:
 
 
 def _independent(frames: Frames) -> Iterator[Verdict]:
-    runs = _compared(frames, LOSSY)
+    runs = _compared(frames, built.LOSSY)
     means = runs.pivot_table(
         index=["repeat", "streams"],
         columns=runs["loss"].gt(0).map({True: "with", False: "without"}),

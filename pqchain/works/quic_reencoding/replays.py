@@ -18,24 +18,7 @@ from pqchain.reencode import scenario
 from pqchain.reencode.replays import replay, unavailable_reason, unsupported
 from pqchain.reencode.scenario import Compute, Link, ReplayScenario
 from pqchain.wire.transports import registry
-from pqchain.works.quic_reencoding.frames import (
-    CALIBRATED,
-    DATAGRAM_SECONDS,
-    EARLY,
-    KEY,
-    LINK_ONLY,
-    LOOPBACK,
-    LOSSY,
-    OTHER_LIBRARIES,
-    RUNS,
-    SHAPED,
-    contrast,
-    figure1,
-    impaired_links,
-    libraries,
-    table1,
-    transports,
-)
+from pqchain.works.quic_reencoding import frames as built
 
 WHOLE_BLOCK_BYTES = 64_000_000
 """The size of a block in the paper."""
@@ -97,7 +80,11 @@ _PAIRED_BLOCKS = 10
 _SHAPED_BLOCK_BYTES = 640_000
 
 # Names of the live runs of Table 1 by transport.
-_LIVE = {"native": LOOPBACK, "tcp-tls": f"{LOOPBACK}, TCP with TLS", "grpc": f"{LOOPBACK}, gRPC"}
+_LIVE = {
+    "native": built.LOOPBACK,
+    "tcp-tls": f"{built.LOOPBACK}, TCP with TLS",
+    "grpc": f"{built.LOOPBACK}, gRPC",
+}
 
 Order = tuple[str, ReplayScenario, dict[str, Any]]
 """A virtual replay in a process of its own: name, scenario of the first repeat, and options."""
@@ -121,31 +108,31 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
     orders = [*_virtual(amount)]
     count = len(orders) + len(_LIVE) + PAIRS
     count += amount.transport_repeats * len(registry.TRANSPORTS)
-    with tqdm(total=count, unit="replay", disable=not progress, desc=KEY, leave=False) as bar:
+    with tqdm(total=count, unit="replay", disable=not progress, desc=built.KEY, leave=False) as bar:
         virtual = _run_processes(orders, bar.update)
         live = dict(_live(amount, bar.update))
         live_pairs = pd.concat(_live_pairs(PAIRS, amount.live_block_bytes, bar.update))
         shaped = [*_shaped(amount.transport_repeats, bar.update)]
-    phases = {name: virtual[name] for name in (LINK_ONLY, CALIBRATED)} | live
+    phases = {name: virtual[name] for name in (built.LINK_ONLY, built.CALIBRATED)} | live
     # The sequential blocks were replayed as repeats, so that processes could run in parallel.
-    phases[LINK_ONLY] = as_sequence(phases[LINK_ONLY])
+    phases[built.LINK_ONLY] = as_sequence(phases[built.LINK_ONLY])
     series = {
-        LINK_ONLY: virtual["series"],
-        CALIBRATED: virtual["calibrated series"],
-        LOOPBACK: live_pairs,
+        built.LINK_ONLY: virtual["series"],
+        built.CALIBRATED: virtual["calibrated series"],
+        built.LOOPBACK: live_pairs,
     }
     reference = pd.concat([virtual["reference"], virtual["reference series"]], ignore_index=True)
     impaired = [(columns, virtual[name]) for name, _, columns in _comparisons()]
-    parts = [*phases.items(), *series.items(), (OTHER_LIBRARIES, reference)]
-    parts += [(SHAPED, frame) for frame in shaped]
+    parts = [*phases.items(), *series.items(), (built.OTHER_LIBRARIES, reference)]
+    parts += [(built.SHAPED, frame) for frame in shaped]
     frames = {
-        "runs": results.joined((frame.assign(run=run) for run, frame in parts), RUNS),
-        "table1": table1(phases),
-        "figure1": figure1(series[LINK_ONLY]),
-        "contrast": contrast(series),
-        "libraries": libraries(reference),
-        "impaired": impaired_links(impaired),
-        "transports": transports(shaped, SHAPED_BITS_PER_SECOND),
+        "runs": results.joined((frame.assign(run=run) for run, frame in parts), built.RUNS),
+        "table1": built.table1(phases),
+        "figure1": built.figure1(series[built.LINK_ONLY]),
+        "contrast": built.contrast(series),
+        "libraries": built.libraries(reference),
+        "impaired": built.impaired_links(impaired),
+        "transports": built.transports(shaped, SHAPED_BITS_PER_SECOND),
     }
     provenance = {**machine.provenance(), "preset": preset}
     for frame in frames.values():
@@ -175,10 +162,10 @@ def _virtual(amount: Amount) -> Iterator[Order]:
         yield from _orders("series", repeats, **exchange)
     # The time of a datagram was calibrated for this length.
     pairs = _exchange(_PAIRED_BLOCKS, amount.calibrated_block_bytes)
-    calibrated = {"compute": Compute(datagram_seconds=DATAGRAM_SECONDS)}
+    calibrated = {"compute": Compute(datagram_seconds=built.DATAGRAM_SECONDS)}
     yield from _orders("calibrated series", PAIRS, **pairs, **calibrated)
-    yield from _orders(LINK_ONLY, amount.blocks, **whole)
-    yield from _orders(CALIBRATED, 1, **whole, **calibrated)
+    yield from _orders(built.LINK_ONLY, amount.blocks, **whole)
+    yield from _orders(built.CALIBRATED, 1, **whole, **calibrated)
     blocks, size, repeats = amount.reference_series
     # A single transport if aioquic is the default.
     for transport in dict.fromkeys(["aioquic", registry.default()]):
@@ -192,16 +179,16 @@ def _virtual(amount: Amount) -> Iterator[Order]:
 
 def _comparisons() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     """Yield the name, the changes of a scenario and the columns of IMPAIRED of each comparison."""
-    delay = IMPAIRMENT["delay_seconds"]
+    delay = {"delay_seconds": IMPAIRMENT["delay_seconds"]}
     for sessions in ("full", "0-rtt"):
         # The failure is detected after session tickets have arrived, which 0-RTT needs.
         changes = {"block_bytes": _SHAPED_BLOCK_BYTES, "sources": "all", "sessions": sessions}
-        columns = {"comparison": EARLY, "sessions": sessions, "loss": 0.0, "delay_seconds": delay}
-        yield f"{EARLY} {sessions}", changes | {"link": Link(delay_seconds=delay)}, columns
+        columns = {"comparison": built.EARLY, "sessions": sessions, "loss": 0.0, **delay}
+        yield f"{built.EARLY} {sessions}", changes | {"link": Link(**delay)}, columns
     for loss in (0.0, IMPAIRMENT["loss"]):
         changes = _exchange(int(IMPAIRMENT["blocks"]), int(IMPAIRMENT["block_bytes"]))
-        columns = {"comparison": LOSSY, "sessions": "kept", "loss": loss, "delay_seconds": delay}
-        yield f"{LOSSY} {loss}", changes | {"link": Link(delay_seconds=delay, loss=loss)}, columns
+        columns = {"comparison": built.LOSSY, "sessions": "kept", "loss": loss, **delay}
+        yield f"{built.LOSSY} {loss}", changes | {"link": Link(loss=loss, **delay)}, columns
 
 
 def _exchange(blocks: int, size: int, datagram_bytes: int = 1452) -> dict[str, Any]:

@@ -8,19 +8,8 @@ from typing import Any
 from pqchain.figures import BYTES, Kind
 from pqchain.reencode.scenario import ReplayScenario
 from pqchain.reencode.storage.layout import chunk_bytes
+from pqchain.works.quic_reencoding import frames as built
 from pqchain.works.quic_reencoding import judging, replays
-from pqchain.works.quic_reencoding.frames import (
-    CALIBRATED,
-    DATAGRAM_SECONDS,
-    KEY,
-    LINK_ONLY,
-    LOOPBACK,
-    PHASES,
-    SAVING,
-    TOTAL,
-    claimed_percent,
-    settings,
-)
 from pqchain.works.readers import NumberReader, from_values
 from pqchain.works.verdicts import Verdict
 from pqchain.works.work import Bench, Frames, Work
@@ -29,7 +18,7 @@ from pqchain.works.work import Bench, Frames, Work
 class QuicReencoding(Work):
     """Replays of a node failure and its repair, and of the exchange of chunks over streams."""
 
-    key = KEY
+    key = built.KEY
 
     def compute(self, bench: Bench) -> Frames:
         """Return the frames of `replays.reproduce`; none without measurements."""
@@ -43,19 +32,19 @@ class QuicReencoding(Work):
 
     def readers(self, frames: Frames) -> Iterable[NumberReader]:
         """Yield readers of settings, the replayed Table 1 and saving, and the length of chunks."""
-        yield from_values(Kind.TAKEN, settings(frames))
+        yield from_values(Kind.TAKEN, built.settings(frames))
         if not frames:
             return
-        table = frames["table1"][frames["table1"]["run"] == LINK_ONLY]
+        table = frames["table1"][frames["table1"]["run"] == built.LINK_ONLY]
         values: dict[tuple[str, str], float] = {}
         for row in table.to_dict("records"):
-            values[PHASES[row["phase"]], "duration_seconds"] = row["seconds"]
-            values[PHASES[row["phase"]], "share_percent"] = row["share_percent"]
-        values[TOTAL, "duration_seconds"] = float(table["seconds"].sum())
-        values[TOTAL, "share_percent"] = 100.0
+            values[built.PHASES[row["phase"]], "duration_seconds"] = row["seconds"]
+            values[built.PHASES[row["phase"]], "share_percent"] = row["share_percent"]
+        values[built.TOTAL, "duration_seconds"] = float(table["seconds"].sum())
+        values[built.TOTAL, "share_percent"] = 100.0
         contrast = frames["contrast"]
-        for row in contrast[contrast["run"] == LINK_ONLY].to_dict("records"):
-            values[SAVING, "transfer_time_saving_percent"] = row["saving_percent"]
+        for row in contrast[contrast["run"] == built.LINK_ONLY].to_dict("records"):
+            values[built.SAVING, "transfer_time_saving_percent"] = row["saving_percent"]
         yield from_values(Kind.REPLAYED, values)
         chunk = chunk_bytes(int(table["block_bytes"].iloc[0]), ReplayScenario().before[0])
         yield from_values(Kind.RUN, {("Chunk", "chunk_megabytes"): chunk / 1e6})
@@ -65,8 +54,8 @@ class QuicReencoding(Work):
         if not frames:
             return {}
         facts: dict[str, Any] = {
-            "claimed": claimed_percent(),
-            "datagram_microseconds": 1e6 * DATAGRAM_SECONDS,
+            "claimed": built.claimed_percent(),
+            "datagram_microseconds": 1e6 * built.DATAGRAM_SECONDS,
         }
         table = frames["table1"].query("status == 'ok'")
         rates: dict[Any, float] = {}
@@ -82,7 +71,8 @@ class QuicReencoding(Work):
                 facts[f"{name}_seconds"] = seconds["transfer"]
                 facts[f"{name}_bytes"] = BYTES.text(payload, exact=True)
         # What the fitted phases come out at, in percent of the print.
-        for name, run, phase in (("files", LINK_ONLY, "io"), ("transfer", CALIBRATED, "transfer")):
+        fitted = {"files": (built.LINK_ONLY, "io"), "transfer": (built.CALIBRATED, "transfer")}
+        for name, (run, phase) in fitted.items():
             if (run, phase) in rates:
                 ratio = rates[run, phase] / rates["printed", phase]
                 facts[f"{name}_of_print"] = 100 * ratio
@@ -109,8 +99,8 @@ class QuicReencoding(Work):
 # By run of Table 1, the prefixes of its shares and of its other numbers in the names of facts.
 _TABLE_RUNS = {
     "printed": ("", "printed"),
-    LINK_ONLY: ("link_", "link"),
-    LOOPBACK: ("live_", "live"),
+    built.LINK_ONLY: ("link_", "link"),
+    built.LOOPBACK: ("live_", "live"),
 }
 
-_PAIR_RUNS = {LINK_ONLY: "link", CALIBRATED: "calibrated", LOOPBACK: "loopback"}
+_PAIR_RUNS = {built.LINK_ONLY: "link", built.CALIBRATED: "calibrated", built.LOOPBACK: "loopback"}
