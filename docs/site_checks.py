@@ -127,7 +127,8 @@ def works() -> Iterator[str]:
         yield f"| `{work.key}` | [{work.paper.title}]({notebook}) |"
     table = pd.concat(work.printed(frames=work.compute(Bench())) for work in by_place)
     yield from ("", f"| counterpart in pqchain | of {len(table)} printed numbers |", "|---|---|")
-    for kind, number in printed.counts(table):
+    counts = table["kind"].value_counts()
+    for kind, number in counts.reindex(printed.KINDS).dropna().astype(int).items():
         yield f"| {kind if kind == printed.NONE else f'{{term}}`{kind}`'} | {number} |"
 
 

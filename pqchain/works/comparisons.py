@@ -253,39 +253,34 @@ def _ratio(check: Check, of: NumberReader) -> Comparison:
     return Comparison(low <= ratio.value <= high, text, ratio.standing)
 
 
-def _value(check: Check, of: NumberReader) -> Comparison:
-    number, stated = of(check["of"]), check["is"]
-    text = f"{described(check['of'])} {number}, stated {stated}"
-    return Comparison(number.value == stated, text, number.standing)
-
-
-def _at_most(check: Check, of: NumberReader) -> Comparison:
-    number, limit = of(check["of"]), check["limit"]
-    text = f"{described(check['of'])} {number}, limit {Number(limit, unit=number.unit)}"
+def _stated(check: Check, of: NumberReader) -> Comparison:
+    """Compare a number with the one that a statement names: `is`, or `limit`."""
+    number = of(check["of"])
+    text = f"{described(check['of'])} {number}, "
+    if "is" in check:
+        text += f"stated {check['is']}"
+        return Comparison(number.value == check["is"], text, number.standing)
+    limit = check["limit"]
+    text += f"limit {Number(limit, unit=number.unit)}"
     text += ", a limit of our choice" * bool(check.get("ours"))
     holds = number.value <= limit
     return Comparison(holds, text, number.standing, limit / number.value if holds else math.inf)
 
 
-def _recomputed(value: float, slack: float, printed: Number, text: str) -> Comparison:
-    """Compare a recomputed number with the printed one; `slack` is its parts' rounding error."""
+def _recomputed(check: Check, of: NumberReader) -> Comparison:
+    """Compare a printed number with a quotient or a sum, within the rounding of all parts."""
+    if "cells" in check:
+        number, printed = reduce(add, map(of, check["cells"])), of(check["total"])
+        text = f"{described(check['total'])} {printed.value:g}, the parts give {number.value:.6g}"
+    else:
+        number, printed = of(check["of"]) / of(check["to"]), of(check["printed"])
+        times = check.get("times", 1)
+        number = Number(number.value * times, number.noise * times)
+        text = f"{described(check['of'])} over {described(check['to'])} gives {number.value:.6g}"
+        text += f", printed {printed.value:g}"
     # 1e-9: decimal roundings are not exact in binary.
-    allowed = (slack + printed.noise) * (1 + 1e-9)
-    return Comparison(abs(value - printed.value) <= allowed, text, printed.standing)
-
-
-def _quotient(check: Check, of: NumberReader) -> Comparison:
-    quotient, printed = of(check["of"]) / of(check["to"]), of(check["printed"])
-    times = check.get("times", 1)
-    value = quotient.value * times
-    text = f"{described(check['of'])} over {described(check['to'])} gives {value:.6g}"
-    return _recomputed(value, quotient.noise * times, printed, f"{text}, printed {printed.value:g}")
-
-
-def _sum(check: Check, of: NumberReader) -> Comparison:
-    parts, total = reduce(add, map(of, check["cells"])), of(check["total"])
-    text = f"{described(check['total'])} {total.value:g}, the parts give {parts.value:.6g}"
-    return _recomputed(parts.value, parts.noise, total, text)
+    allowed = (number.noise + printed.noise) * (1 + 1e-9)
+    return Comparison(abs(number.value - printed.value) <= allowed, text, printed.standing)
 
 
 def _open(check: Check, of: NumberReader) -> Comparison:
@@ -298,9 +293,9 @@ KINDS: dict[str, tuple[Callable[[Check, NumberReader], Comparison], str]] = {
     "falling": (_less, "names quantity n"),
     "ratio": (_ratio, "of to about at_least n"),
     "similar": (_ratio, "of to n"),
-    "value": (_value, "of is"),
-    "at_most": (_at_most, "cells limit ours"),
-    "quotient": (_quotient, "of to times printed"),
-    "sum": (_sum, "cells total"),
+    "value": (_stated, "of is"),
+    "at_most": (_stated, "cells limit ours"),
+    "quotient": (_recomputed, "of to times printed"),
+    "sum": (_recomputed, "cells total"),
     "open": (_open, "reason"),
 }

@@ -8,7 +8,7 @@ sizes and the layouts of single tables are views of the one frame.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -149,12 +149,8 @@ def compare(
     """
     rules = read_rules(paper.folder)
     chosen = readers.chosen(measurements)
-    sources = [
-        readers.registry(),
-        *readers_of_work,
-        readers.counted(measurements),
-        readers.measured(measurements, paper),
-    ]
+    measured = readers.measured(measurements, paper)
+    sources = [readers.registry(), *readers_of_work, readers.counted(measured), measured]
     rows = []
     for row in results.check(published, papers.PUBLISHED).to_dict("records"):
         rule = next((rule for rule in rules if rule.matches(row)), None)
@@ -290,14 +286,6 @@ def times(printed: pd.DataFrame) -> pd.DataFrame:
     # Rules of kind "measured" also match ratios and quoted times; only operations have a verdict.
     is_time = (printed["unit"] == "s") & (printed["verdict"] != "")
     return printed[is_time & (printed["kind"] == Kind.MEASURED)].reset_index(drop=True)
-
-
-def counts(printed: pd.DataFrame) -> Iterator[tuple[str, int]]:
-    """Yield each kind of number in a frame of `compare`, and its number of rows."""
-    for kind in KINDS:
-        number = int((printed["kind"] == kind).sum())
-        if number:
-            yield str(kind), number
 
 
 def table(printed: pd.DataFrame) -> Table:

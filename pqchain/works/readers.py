@@ -238,13 +238,15 @@ def measured(measurements: pd.DataFrame | None, paper: Paper) -> NumberReader:
 
     def read(name: str, quantity: str, implementation: str) -> Number:
         base, variant = _split(name, implementation)
-        operation = quantity.rpartition("_")[0]
-        row = _measured_row(rows, base, operation, variant, quantity)
+        row = _measured_row(rows, base, variant, quantity)
+        if quantity.endswith("_samples"):
+            return Number(int(row["samples"]))
         if quantity.endswith("_cycles"):
             number = Number(row["median_cycles"], unit="cycles", standing=_HERE)
         else:
             number = Number.median(row["median_seconds"], row["mad_seconds"], row["samples"])
-        reason = paper.code_origin(algorithms.get(base).name, row["implementation"], operation)
+        name = algorithms.get(base).name
+        reason = paper.code_origin(name, row["implementation"], row["operation"])
         if not reason:
             return number
         return replace(number, standing=number.standing & Standing(f"{base}: {reason}", (CODE,)))
@@ -256,21 +258,15 @@ def measured(measurements: pd.DataFrame | None, paper: Paper) -> NumberReader:
     return NumberReader(Kind.MEASURED, read, noise=noise)
 
 
-def counted(measurements: pd.DataFrame | None) -> NumberReader:
+def counted(measured: NumberReader) -> NumberReader:
     """Return a reader of the numbers of measured samples, named "<operation>_samples"."""
-    rows = chosen(measurements)
-
-    def read(name: str, quantity: str, implementation: str) -> Number:
-        operation = quantity.rpartition("_")[0]
-        return Number(int(_measured_row(rows, name, operation, implementation)["samples"]))
-
-    return NumberReader(Kind.RUN, read, [f"{name}_samples" for name in algorithms.OPERATIONS])
+    names = [f"{operation}_samples" for operation in algorithms.OPERATIONS]
+    return replace(measured, source=Kind.RUN, quantities=names)
 
 
-def _measured_row(
-    rows: Chosen, name: str, operation: str, variant: str, quantity: str = ""
-) -> dict[str, Any]:
+def _measured_row(rows: Chosen, name: str, variant: str, quantity: str) -> dict[str, Any]:
     """Return the row of an operation that was measured. Raises Undecided."""
+    operation = quantity.rpartition("_")[0]
     if operation not in algorithms.OPERATIONS:
         raise Undecided(f"no measurement of {described(quantity)} is given")
     row = rows(name, variant).get(operation)
