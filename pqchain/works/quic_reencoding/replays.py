@@ -179,7 +179,7 @@ def _virtual(amount: Amount) -> Iterator[Order]:
 
 def _comparisons() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     """Yield the name, the changes of a scenario and the columns of IMPAIRED of each comparison."""
-    delay = {"delay_seconds": IMPAIRMENT["delay_seconds"]}
+    delay: dict[str, Any] = {"delay_seconds": IMPAIRMENT["delay_seconds"]}
     for sessions in ("full", "0-rtt"):
         # The failure is detected after session tickets have arrived, which 0-RTT needs.
         changes = {"block_bytes": _SHAPED_BLOCK_BYTES, "sources": "all", "sessions": sessions}
