@@ -46,9 +46,8 @@ def dots(
     Draws the columns algorithm, operation and value, if present with whiskers from low to high and
     with labels from text. A column row has other names of rows, implementation tells two builds
     from a duplicate; rows with a status other than "ok" have no dot, and those with a false clear
-    are grey. `label` and `notes` explain the axis, `show` formats its ticks, `origin` is the place
-    of a reference line, and `hue` names a column that decides the colour. Raises DataError,
-    UsageError.
+    are grey. `label` and `notes` explain the axis, `show` formats its ticks, `origin` places a
+    reference line, and `hue` names the column of colours. Raises DataError, UsageError.
     """
     canvas.require(frame, f"algorithm operation value {hue or ''}")
     known: dict[str, Any] = {"row": frame["algorithm"], "implementation": "", "status": "ok"}
@@ -66,7 +65,8 @@ def dots(
     frame["colour"] = _colours(frame, hue)
     operation_marks = _marks(frame)
     lines = max(row.count("\n") for row in heights) + 1
-    row_inches = max(0.24, 0.06 + 0.12 * len(operation_marks), 0.018 * canvas.points() * lines)
+    of_mark = 0.16 if frame["text"].any() else 0.12  # room for numbers one above the other
+    row_inches = max(0.24, 0.06 + of_mark * len(operation_marks), 0.018 * canvas.points() * lines)
     if len(heights) > 25 and len(operation_marks) == 1:
         row_inches = 0.17
     with canvas.canvas(ax, 1.3 + row_inches * (max(heights.values()) + 1)) as axes:

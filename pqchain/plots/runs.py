@@ -84,7 +84,7 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         )
     lines = list(dict.fromkeys(zip(fine["algorithm"], fine["implementation"], strict=True)))
     several = len({name for name, _ in lines}) < len(lines)
-    tall = 0.45 + max(0.95, 0.17 * len(lines))
+    tall = 0.8 + max(0.95, 0.17 * len(lines))
     with (
         canvas.panels(len(operations), 1, 0.6 + tall * len(operations))
         if ax is None
