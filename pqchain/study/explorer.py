@@ -6,7 +6,6 @@ median times, no intervals.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from pqchain.schemes import costs_of
 from pqchain.study import writing
 from pqchain.study.figures import OUTPUTS, QUANTITIES, evaluate, models
 from pqchain.study.plan import INPUTS, Plan
-from pqchain.study.ranges import InputRange, input_ranges
+from pqchain.study.ranges import input_values
 from pqchain.study.reading import load
 from pqchain.works import papers
 
@@ -35,31 +34,19 @@ _TAB_STYLE = (
 )
 
 
-def explore(
-    study: str | Path | Plan = "pqdpol",
-    *,
-    measurements: pd.DataFrame | None = None,
-    preset: PresetName | None = None,
-) -> Explorer:
-    """Return sliders for the inputs of a study, to show in a notebook.
+class Explorer:
+    """Sliders for the inputs of a study, to show in a notebook; `explore` is another name.
 
     `study` is a plan, the name of a ready study or a TOML file; "pqdpol" has printed times. Others
     need `measurements`, a frame of `pqchain.measure`, or measure first. Every scheme with costs can
-    be selected, those of `pqchain.register` included. Raises Unsupported without ipywidgets,
-    MissingCosts for a scheme of the plan without measurements, and what `load` raises.
-    """
-    return Explorer(study, measurements=measurements, preset=preset)
-
-
-class Explorer:
-    """Sliders of a study; `sliders` maps the name of each input to its widget.
-
-    A notebook without support for widgets shows the plot only.
+    be selected, those of `pqchain.register` included. `sliders` maps the name of each input to its
+    widget; a notebook without support for widgets shows the plot only. Raises Unsupported without
+    ipywidgets, MissingCosts for a scheme of the plan without measurements, and what `load` raises.
     """
 
     def __init__(
         self,
-        study: str | Path | Plan,
+        study: str | Path | Plan = "pqdpol",
         *,
         measurements: pd.DataFrame | None = None,
         preset: PresetName | None = None,
@@ -74,8 +61,9 @@ class Explorer:
             self.costs[name].require("sign", "verify")
         # Models compute at first use, so that this costs nothing until a figure is drawn.
         self._start_models = models(self.start, self.costs)
-        self._stale, self._is_paused = True, False
-        self._frame = pd.DataFrame()
+        self.frame = pd.DataFrame()
+        """Every figure of the current plan, as `pqchain.study.evaluate` returns them."""
+        self._is_paused = False
         make, auto = self._widgets, {"width": "auto"}
         names = [row.algorithm for row in self.costs.rows if _usable(row)]
         self._algorithms = make.SelectMultiple(
@@ -87,9 +75,8 @@ class Explorer:
         self._message, self._text, self._table = make.HTML(), make.HTML(), make.HTML()
         self._table.add_class("jp-RenderedHTMLCommon")
         self._picture = make.Image(format="png", layout={"max_width": "100%", "width": "640px"})
-        ranges = input_ranges(self.start)
-        self.sliders: dict[str, Any] = {row.name: self._slider(row) for row in ranges}
-        self._start_values = {name: slider.value for name, slider in self.sliders.items()}
+        values = input_values(self.start)
+        self.sliders: dict[str, Any] = {name: self._slider(name, values[name]) for name in values}
         self.widget: Any = self._widget()
         self._update()
 
@@ -102,7 +89,7 @@ class Explorer:
         changes: Any = {
             name: slider.value
             for name, slider in self.sliders.items()
-            if slider.value != self._start_values[name]
+            if slider.value != self.start.value(name)
         }
         chosen = (*names, *chain.migration, chain.baseline)
         defined = {row.algorithm: row for row in self.start.own_schemes}
@@ -111,35 +98,20 @@ class Explorer:
         return self.start.with_(algorithms=names, own_schemes=own_schemes, **changes)
 
     @property
-    def frame(self) -> pd.DataFrame:
-        """Every figure of the current plan, as `pqchain.study.evaluate` returns them."""
-        if self._stale:
-            self._update()
-        return self._frame
-
-    @property
     def toml(self) -> str:
         """The current plan as a TOML file for `pqchain study` and `pqchain.study.load`."""
         return writing.toml(self.plan)
 
-    @property
-    def figure(self) -> str:
-        """Name of the plotted figure, one of `pqchain.study.figures.OUTPUTS`."""
-        return str(self._figure.value)
-
     def plot(self) -> Any:
         """Plot the selected figure by scheme, with marks at the initial values; return the Axes."""
-        frame = self.frame
-        rows = frame[frame["quantity"] == self.figure]
+        frame, figure = self.frame, self._figure.value
+        rows = frame[frame["quantity"] == figure]
         texts = frame[frame["quantity"] == "binding_limit"]
         bound = dict(zip(texts["algorithm"], texts["text"], strict=True))
-        is_capacity = self.figure == "capacity_per_second"
-        before = {
-            name: self._start_models[name][self.figure]
-            for name in rows["algorithm"]
-            if name in self._start_models
-        }
-        quantity = QUANTITIES[self.figure]
+        is_capacity = figure == "capacity_per_second"
+        start = self._start_models
+        before = {name: start[name][figure] for name in rows["algorithm"] if name in start}
+        quantity = QUANTITIES[figure]
         unit = f" ({quantity.unit})" if quantity.unit else ""
         return plots.plot_capacity(
             rows, bound if is_capacity else {}, baseline=self.plan.chain.baseline, before=before,
@@ -152,13 +124,11 @@ class Explorer:
         self._is_paused = True
         self._algorithms.value = self.start.chain.algorithms
         for name, slider in self.sliders.items():
-            slider.value = self._start_values[name]
+            slider.value = self.start.value(name)
         self._is_paused = False
         self._update()
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        if self._stale:
-            self._update()
         bundle = dict(self.widget._repr_mimebundle_())
         bundle |= {"image/png": bytes(self._picture.value), "text/plain": repr(self)}
         # Without widgets, a page prefers the picture that is legible on narrow and dark screens.
@@ -191,10 +161,10 @@ class Explorer:
         reset.on_click(lambda _: self.reset())
         by_table: dict[str, list[Any]] = {}
         for name, slider in self.sliders.items():
-            slider.observe(self._moved, "value")
+            slider.observe(self._update, "value")
             by_table.setdefault(INPUTS[name].table, []).append(slider)
-        self._algorithms.observe(self._moved, "value")
-        self._figure.observe(self._moved, "value")
+        self._algorithms.observe(self._update, "value")
+        self._figure.observe(self._update, "value")
         tabs = make.Tab([make.VBox(box) for box in by_table.values()], titles=tuple(by_table))
         tabs.add_class("pqchain-inputs")
         wide = {"flex": "1 1 32em", "min_width": "22em", "overflow": "hidden"}
@@ -204,44 +174,43 @@ class Explorer:
         style = make.HTML(_TAB_STYLE, layout={"display": "none"})
         return make.VBox([style, sides, self._table])
 
-    def _slider(self, choice: InputRange) -> Any:
-        make = self._widgets
-        kind = make.Dropdown if choice.is_choice else make.SelectionSlider
+    def _slider(self, name: str, options: list[tuple[str, Any]]) -> Any:
+        is_choice = isinstance(options[0][1], (str, bool))
+        kind = self._widgets.Dropdown if is_choice else self._widgets.SelectionSlider
         # A dragged slider sends dozens of values; only its rest is worth an evaluation.
-        rest = {} if choice.is_choice else {"continuous_update": False}
+        rest: dict[str, Any] = {} if is_choice else {"continuous_update": False}
         return kind(
-            **rest,
-            options=list(zip(choice.labels, choice.values, strict=True)),
-            value=choice.values[choice.start],
-            description=humanize(choice.name),
-            tooltip=INPUTS[choice.name].meaning,
+            options=options,
+            value=self.start.value(name),
+            description=humanize(name),
+            tooltip=INPUTS[name].meaning,
             style={"description_width": "13em"},
             layout={"width": "auto"},
+            **rest,
         )
 
-    def _moved(self, _: Mapping[str, Any]) -> None:
-        self._stale = True
-        if not self._is_paused:
-            self._update()
-
-    def _update(self) -> None:
+    def _update(self, _: object = None) -> None:
+        if self._is_paused:
+            return
         try:
             plan = self.plan
-            self._frame = evaluate(plan, self.costs)
+            self.frame = evaluate(plan, self.costs)
         except PqchainError as error:
             # Emptied, because the figures of the last plan are not those of this one.
-            self._frame = self._frame.iloc[:0]
+            self.frame = self.frame.iloc[:0]
             self._show_error(error)
             return
-        self._stale = False
         self._message.value = ""
         self._picture.value = plots.figure_bytes(self.plot(), "png")
-        self._table.value = _table(self._frame)
+        self._table.value = _table(self.frame)
         style = "white-space: pre-wrap; overflow: auto; max-height: 16em; line-height: 1.35"
         self._text.value = f'<pre style="{style}">{join(self.toml)}</pre>'
 
     def _show_error(self, error: PqchainError) -> None:
         self._message.value = f"<b>Not possible:</b> {join(str(error))}"
+
+
+explore = Explorer
 
 
 def _usable(row: Costs) -> bool:

@@ -41,16 +41,11 @@ class ChainInputs:
     """Table [chain]: schemes, load, blocks, and the accounts that move to new keys."""
 
     checked: Annotated[date | None, Doc("date on which the sources were read")] = None
-    valid_until: Annotated[
-        date | None, Doc("last day of the chain's rules as described; none if not known")
-    ] = None
+    valid_until: Annotated[date | None, Doc("last day of the chain's rules as described")] = None
     algorithms: Annotated[tuple[str, ...], Doc("signature schemes to compare")]
-    baseline: Annotated[str, Doc("scheme that the chain moves from; empty for none")] = (
-        "ECDSA-secp256k1"
-    )
+    baseline: Annotated[str, Doc("scheme of today; empty for none")] = "ECDSA-secp256k1"
     migration: Annotated[
-        Mapping[str, Annotated[float, Ge(0), Le(1)]],
-        Doc("share of each scheme if several are used; they add up to 1"),
+        Mapping[str, Annotated[float, Ge(0), Le(1)]], Doc("share of each scheme; they add up to 1")
     ] = field(default_factory=dict)
     transactions_per_second: Annotated[float, Ge(1e-9), Le(1e18), Doc("target load")]
     block_bytes: Annotated[int, Ge(1), Le(2**40), Doc("largest block")]
@@ -60,23 +55,14 @@ class ChainInputs:
     data_bytes: Annotated[Count, Le(65_535), Doc("free data of a transaction")] = 0
     key_mode: Annotated[
         KeyMode,
-        Doc(
-            "inline: key in each transaction; registered: key on the chain; recovered: key from "
-            "the signature, where the scheme can"
-        ),
+        Doc("inline: key in each transaction; registered: on the chain; recovered: from signature"),
     ] = "inline"
     accounts: Annotated[Count, Doc("accounts that must move to a new key")] = 0
     moves_register: Annotated[
-        bool,
-        Doc(
-            "whether a move writes the new key on the chain; if not, each signature of a "
-            "transaction moves an account"
-        ),
+        bool, Doc("whether a move writes the new key; if not, each signature moves an account")
     ] = True
     moving_share: Annotated[Share, Doc("share of each block for moves")] = 0.25
-    adoption_days: Annotated[
-        Days, Doc("days until half of the accounts ask to move; 0: all at once")
-    ] = 730.5
+    adoption_days: Annotated[Days, Doc("days until half of the accounts ask; 0: at once")] = 730.5
     phase_a_days: Annotated[Days, Doc("days until payments to legacy keys end; 0: never")] = 0.0
     phase_b_days: Annotated[Days, Doc("days until legacy keys are disabled; 0: never")] = 0.0
 
@@ -93,16 +79,10 @@ class TransactionInputs:
         Literal["fixed", "p2mr"],
         Doc("fixed: framing_bytes only; p2mr: witnesses of BIP-360, framing_bytes in addition"),
     ] = "fixed"
-    merkle_depth: Annotated[
-        Count, Le(p2mr.MOST_DEPTH), Doc("p2mr: depth of the script in its tree")
-    ] = 0
+    merkle_depth: Annotated[Count, Le(p2mr.MOST_DEPTH), Doc("p2mr: depth of the script")] = 0
     signatures: Annotated[float, Ge(1), Le(1000), Doc("mean number of signatures")] = 1.0
     transaction_aggregation: Annotated[
-        str,
-        Doc(
-            "plain; bls: one aggregate of a block's BLS12-381 signatures; or a prover of "
-            "data/provers: one proof"
-        ),
+        str, Doc("plain; bls: one BLS12-381 aggregate of a block; or a prover of data/provers")
     ] = "plain"
 
 
@@ -111,43 +91,26 @@ class LimitInputs:
     """Table [limits]: limits of a block, and prices of gas."""
 
     witness_discount: Annotated[
-        float,
-        Ge(1),
-        Le(1000),
-        Doc("weight of a byte outside keys and signatures, relative to one inside"),
+        float, Ge(1), Le(1000), Doc("weight of a byte outside keys and signatures")
     ] = 1.0
     block_weight: Annotated[Number, Doc("largest weight of a block; 0: no limit")] = 0.0
     block_sigops: Annotated[
-        Number,
-        Doc(
-            "most signature checks in a block, where a scheme counts as many as its verification "
-            "takes longer than the baseline's, and at least one; 0: no limit"
-        ),
+        Number, Doc("most signature checks of a block, in times of the baseline's; 0: no limit")
     ] = 0.0
-    block_gas: Annotated[Number, Doc("largest gas, or compute units, of a block; 0: no limit")] = (
-        0.0
-    )
+    block_gas: Annotated[Number, Doc("largest gas, or compute units; 0: no limit")] = 0.0
     sustained_share: Annotated[Share, Doc("share of a full block that fees can sustain")] = 1.0
     intrinsic_gas: Annotated[Number, Doc("gas of any transaction")] = 0.0
     execution_gas: Annotated[Number, Doc("gas of the execution of a transaction")] = 0.0
     calldata_gas: Annotated[Number, Doc("gas of a byte of calldata")] = 0.0
     floor_gas: Annotated[Number, Doc("least gas of a byte of calldata")] = 0.0
-    state_gas: Annotated[Number, Doc("gas of a byte of a key that a move writes on the chain")] = (
-        0.0
-    )
-    separate_state_gas: Annotated[
-        bool, Doc("whether a block limits state gas by itself, as in EIP-8037")
-    ] = False
+    state_gas: Annotated[Number, Doc("gas of a byte of a key that a move writes")] = 0.0
+    separate_state_gas: Annotated[bool, Doc("limit state gas by itself, as EIP-8037")] = False
     verification_gas: Annotated[
         Number, Doc("gas of a verification of the baseline; others are priced by their time")
     ] = 0.0
-    gas_unit: Annotated[
-        str,
-        Doc("unit of data/gas in which drafts price verifications of this chain; empty for none"),
-    ] = ""
+    gas_unit: Annotated[str, Doc("unit of data/gas in which drafts price; empty for none")] = ""
     gas_prices: Annotated[
-        Mapping[str, Number],
-        Doc("gas of a verification of each scheme that is named; others are priced by their time"),
+        Mapping[str, Number], Doc("gas of a verification of each scheme, instead of by its time")
     ] = field(default_factory=dict)
     packet_bytes: Annotated[Count, Doc("longest transaction; 0: no limit")] = 0
     most_transactions: Annotated[Number, Doc("most transactions of a block; 0: no limit")] = 0.0
@@ -158,27 +121,21 @@ class VoteInputs:
     """Table [votes]: votes that a block counts or contains."""
 
     votes_per_block: Annotated[Number, Doc("votes that the chain counts for a block")] = 0.0
-    vote_bytes: Annotated[
-        Number, Le(1e6), Doc("a vote, or an aggregate, without its signature")
-    ] = 0.0
+    vote_bytes: Annotated[Number, Le(1e6), Doc("a vote or aggregate, without signature")] = 0.0
     vote_signature_bytes: Annotated[
-        Number, Le(1e6), Doc("signature of a vote; 0: that of the scheme")
+        Number, Le(1e6), Doc("signature of a vote; 0: the scheme's")
     ] = 0.0
     voting_gas: Annotated[Number, Doc("gas, or compute units, of a vote in a block")] = 0.0
     vote_aggregation: Annotated[str, Doc("plain, bls, or a prover of data/provers")] = "plain"
     vote_aggregates: Annotated[float, Ge(1), Le(1e6), Doc("aggregates of votes in a block")] = 1.0
-    consensus_bytes: Annotated[
-        Number, Le(1e9), Doc("bytes of a block besides votes and transactions")
-    ] = 0.0
+    consensus_bytes: Annotated[Number, Le(1e9), Doc("besides transactions and votes")] = 0.0
     votes_in_block: Annotated[bool, Doc("whether votes count as bytes of a block")] = False
     most_votes: Annotated[Number, Doc("most votes or aggregates of a block; 0: no limit")] = 0.0
     vote_deadline_seconds: Annotated[
-        Number, Le(1e6), Doc("deadline of votes after the start of a slot; 0: none")
+        Number, Le(1e6), Doc("deadline of votes in a slot; 0: none")
     ] = 0.0
     final_blocks: Annotated[
-        Number,
-        Le(1e6),
-        Doc("blocks until finality by the chain's rule; 0: blocks wait for finality"),
+        Number, Le(1e6), Doc("blocks until finality by rule; 0: blocks wait for finality")
     ] = 0.0
 
     @property
@@ -197,25 +154,13 @@ class NetworkInputs:
     nodes: Annotated[Nodes, Ge(1), Doc("nodes")]
     delegates: Annotated[Nodes, Doc("nodes that vote; 0: all")] = 0
     law: Annotated[Law, Doc(f"law of the network: {', '.join(networks.NAMES)}")]
-    rate_bits_per_second: Annotated[
-        float | None, Ge(1), Le(1e18), Doc("rate of a link; regions have their own")
-    ] = None
-    link_latency_seconds: Annotated[
-        float | None, Ge(0), Le(1e6), Doc("latency of a link; regions have their own")
-    ] = None
-    peers: Annotated[
-        int | None, Ge(1), Le(1024), Doc("gossip: peers that a node sends a block to")
-    ] = None
-    world: Annotated[bool | None, Doc("gossip: whether nodes are in the regions of the world")] = (
-        None
-    )
-    region_table: Annotated[
-        networks.RegionTable | None,
-        Doc("year of the regions' latencies, rates and shares of nodes"),
-    ] = None
+    rate_bits_per_second: Annotated[networks.Rate | None, Doc("rate of a link")] = None
+    link_latency_seconds: Annotated[networks.Seconds | None, Doc("latency of a link")] = None
+    peers: Annotated[int | None, Ge(1), Le(1024), Doc("gossip: receivers of a node's block")] = None
+    world: Annotated[bool | None, Doc("gossip: nodes are in the regions of the world")] = None
+    region_table: Annotated[networks.RegionTable | None, Doc("year of the regions' data")] = None
     upload_copies: Annotated[
-        Nodes,
-        Doc("copies of a block that its proposer sends before the next block; 0: no limit"),
+        Nodes, Doc("copies of a block that its proposer sends before the next; 0: no limit")
     ] = 0
     vote_phases: Annotated[Count, Le(2), Doc("rounds of votes after a block: 0, 1 or 2")] = 0
     certificates: Annotated[
@@ -223,9 +168,7 @@ class NetworkInputs:
     ] = "none"
     pipelined: Annotated[bool, Doc("propose after one round of votes")] = False
     extra_hops: Annotated[Count, Le(8), Doc("hops of a round before the block, without a wait")] = 0
-    hop_wait_seconds: Annotated[
-        Number, Le(1e3), Doc("mean wait of a block or vote at its sender, at each hop")
-    ] = 0.0
+    hop_wait_seconds: Annotated[Number, Le(1e3), Doc("mean wait of a message at a hop")] = 0.0
     verification_threads: Annotated[int, Ge(1), Le(4096), Doc("verification threads of a node")] = 1
 
     @property
@@ -246,12 +189,8 @@ class StorageInputs:
     data_chunks: Annotated[int, Ge(1), Le(254), Doc("k of the erasure code")] = 7
     parity_chunks: Annotated[int, Ge(1), Le(254), Doc("m of the erasure code")] = 3
     retained_days: Annotated[float, Ge(1e-6), Le(1e6), Doc("retention of blocks")] = 365.25
-    repair_bits_per_second: Annotated[
-        float, Ge(1), Le(1e18), Doc("rate at which a node gathers chunks")
-    ] = 100e6
-    decode_bytes_per_second: Annotated[
-        float, Ge(1), Le(1e18), Doc("rate at which a node decodes")
-    ] = 589e6
+    repair_bits_per_second: Annotated[networks.Rate, Doc("rate of gathering chunks")] = 100e6
+    decode_bytes_per_second: Annotated[networks.Rate, Doc("rate of decoding")] = 589e6
 
 
 @declared

@@ -1,9 +1,7 @@
-"""Inputs that sliders can change, with their values, for the explorer."""
+"""Values that sliders of the explorer can give to the inputs of a plan."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from pqchain.figures import Unit
@@ -30,59 +28,42 @@ _REQUIRES = {
 _FEW = 8
 
 
-@dataclass(frozen=True, slots=True)
-class InputRange:
-    """An input and the values of its slider, which include the plan's current value."""
+def input_values(plan: Plan) -> dict[str, list[tuple[str, Any]]]:
+    """Return the labels and values of each input on which at least one of OUTPUTS depends.
 
-    name: str
-    values: tuple[Any, ...]
-    """Ascending numbers, or a choice of names or truth values."""
-    start: int
-    """The index of the current value."""
-
-    @property
-    def is_choice(self) -> bool:
-        """Whether the values are names or truth values."""
-        return isinstance(self.values[0], (str, bool))
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Texts of the values, with units."""
-        unit = INPUTS[self.name].unit
-        if self.is_choice:
-            return tuple({True: "yes", False: "no"}.get(value, value) for value in self.values)
-        exact = unit in ("", "share", "tx/s", "d", "gas", "WU")
-        return tuple(Unit(unit).text(float(value), exact=exact) for value in self.values)
-
-
-def input_ranges(plan: Plan) -> tuple[InputRange, ...]:
-    """Return the inputs on which at least one of OUTPUTS depends, in the order of `Plan`.
-
-    Inputs that are 0, and inputs of features that the chain does not have, are left out.
+    Numbers are ascending. Inputs that are 0, and inputs of features that the chain does not have,
+    are left out.
     """
     needed = frozenset[str]().union(*(QUANTITIES[name].needs for name in OUTPUTS))
-    ranges = (input_range(plan, name) for name in INPUTS if name in needed)
-    return tuple(filter(None, ranges))
-
-
-def input_range(plan: Plan, name: str) -> InputRange | None:
-    """Return the values that an input can have if no other changes; None if it cannot change."""
     # Another law has other inputs.
-    if name == "law" or name in plan.unused or not plan.value(_REQUIRES.get(name, "nodes")):
-        return None
+    left_out = {"law", *plan.unused}
+    names = [name for name in INPUTS if name in needed and name not in left_out]
+    by_name = {name: _values(plan, name) for name in names}
+    return {
+        name: [(_label(name, value), value) for value in values]
+        for name, values in by_name.items()
+        if len(values) > 1
+    }
+
+
+def _values(plan: Plan, name: str) -> list[Any]:
+    """Return the values that an input can have if no other changes."""
     start = plan.value(name)
-    values = _choices(name, start) if isinstance(start, (str, bool)) else _multiples(name, start)
+    if not plan.value(_REQUIRES.get(name, "nodes")):
+        return []
+    if isinstance(start, bool):
+        values: list[Any] = [False, True]
+    elif isinstance(start, str):
+        values = list(INPUTS[name].choices)
+    elif isinstance(start, (int, float)) and start:
+        values = sorted({start, *_multiples(name, start)})
+    else:
+        return []
     # A slider must not lead to an impossible plan, so every value is tried.
-    possible = tuple(value for value in values if value == start or _possible(plan, name, value))
-    return InputRange(name, possible, possible.index(start)) if len(possible) > 1 else None
+    return [value for value in values if value == start or _is_possible(plan, name, value)]
 
 
-def _choices(name: str, start: Any) -> tuple[Any, ...]:
-    names = (False, True) if isinstance(start, bool) else INPUTS[name].choices
-    return tuple(dict.fromkeys((*names, start)))
-
-
-def _possible(plan: Plan, name: str, value: Any) -> bool:
+def _is_possible(plan: Plan, name: str, value: Any) -> bool:
     try:
         changed = plan.with_(**{name: value})
     except ImpossiblePlan:
@@ -91,23 +72,25 @@ def _possible(plan: Plan, name: str, value: Any) -> bool:
     return changed.bundled in ("", *plan.names)
 
 
-def _multiples(name: str, start: Any) -> tuple[Any, ...]:
-    if not isinstance(start, (int, float)):
-        return (start,)
-    field, is_whole = INPUTS[name].field, isinstance(start, int)
-    least, most = field.least or 0, field.most or 1e18
+def _multiples(name: str, start: float) -> list[float]:
+    least, most = INPUTS[name].field.least or 0, INPUTS[name].field.most or 1e18
+    is_whole = isinstance(start, int)
     # Multiples of a small count would leave most of its values out.
     if is_whole and most - least < _FEW:
-        return tuple(range(int(least), int(most) + 1))
-    return tuple(sorted(filter(lambda value: value > 0, {start, *_scaled(start, least, most)})))
+        return list(range(int(least), int(most) + 1))
+    # Halves and doubles are exact; other multiples are rounded to three digits.
+    exact = [start * factor for factor in FACTORS]
+    rounded = [
+        value if value.is_integer() else float(f"{value:.3g}") for value in map(float, exact)
+    ]
+    values = [round(value) if is_whole else value for value in rounded]
+    return [value for value in values if least <= value <= most and value > 0]
 
 
-def _scaled(start: float, least: float, most: float) -> Iterator[float]:
-    for factor in FACTORS:
-        # Halves and doubles are exact; other multiples are rounded to three digits.
-        value = start * factor
-        if factor != 1 and not float(value).is_integer():
-            value = float(f"{value:.3g}")
-        value = round(value) if isinstance(start, int) else value
-        if least <= value <= most:
-            yield value
+def _label(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    unit = INPUTS[name].unit
+    return Unit(unit).text(float(value), exact=unit in ("", "share", "tx/s", "d", "gas", "WU"))
