@@ -1,6 +1,5 @@
 from .analysis import Analysis as Analysis, analyse as analyse
 from .answer import Answer as Answer, whatif as whatif
-from .certificate import CERTIFICATES as CERTIFICATES, certificates as certificates
 from .comparison import cost_on_chains as cost_on_chains
 from .explorer import Explorer as Explorer, explore as explore
 from .figures import QUANTITIES as QUANTITIES, evaluate as evaluate

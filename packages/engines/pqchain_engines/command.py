@@ -247,9 +247,9 @@ def certificates(
       pqchain engine certificates --nodes 4..16 --output certificates.csv
       pqchain plot certificates certificates.csv --quantity verify
     """
-    from pqchain.study import certificate
+    from pqchain_engines import certificates as sizes
 
-    frame = certificate.certificates(list(nodes) or certificate.NODES)
+    frame = sizes.certificate_sizes(list(nodes) or sizes.NODES)
     console.save(frame, output)
     data = {"provenance": frame.attrs["provenance"], "certificates": console.records(frame)}
-    return console.show(form, data, *certificate.tables(frame))
+    return console.show(form, data, *sizes.tables(frame))

@@ -10,8 +10,8 @@ from pqchain import algorithms, installation, results
 from pqchain.consensus.scenario import quorum
 from pqchain.errors import UsageError
 from pqchain.study import provers
-from pqchain.study.certificate import MAX_NODES, certificates, tables
 from pqchain.study.provers import names
+from pqchain_engines.certificates import MAX_NODES, certificate_sizes, tables
 
 NODES = (4, 5, 6, 7, 100)
 
@@ -19,7 +19,7 @@ NODES = (4, 5, 6, 7, 100)
 def test_lists_and_aggregates_have_their_closed_forms() -> None:
     prices = results.load(installation.data("engines") / "prices" / "simplex.csv")
     price = prices.set_index("algorithm")
-    frame = certificates(NODES)
+    frame = certificate_sizes(NODES)
     votes = frame[frame["form"] != "proof"]
     assert len(votes) == len(price) * len(NODES)
     for row in votes.to_dict("records"):
@@ -40,7 +40,7 @@ def test_lists_and_aggregates_have_their_closed_forms() -> None:
 
 
 def test_proofs_are_those_of_their_sources_and_of_the_least_quorum() -> None:
-    frame = certificates([4])
+    frame = certificate_sizes([4])
     proofs = frame[frame["form"] == "proof"].to_dict("records")
     stated = {
         (name, n): size for name in names() for n, size in provers.prover(name).proofs if n >= 3
@@ -57,13 +57,13 @@ def test_proofs_are_those_of_their_sources_and_of_the_least_quorum() -> None:
 
 
 def test_a_proof_has_no_time_that_is_not_published() -> None:
-    frame = certificates([4])
+    frame = certificate_sizes([4])
     rows = frame[frame["source"] == "leanmultisig"]
     assert len(rows) and rows["verify_seconds"].isna().all()
 
 
 def test_the_frame_is_saved_and_shown(tmp_path) -> None:
-    frame = certificates(NODES)
+    frame = certificate_sizes(NODES)
     results.save(frame, tmp_path / "certificates.csv")
     assert results.load(tmp_path / "certificates.csv").equals(frame)
     by_bytes, by_time, proofs = tables(frame)
@@ -75,4 +75,4 @@ def test_the_frame_is_saved_and_shown(tmp_path) -> None:
 @pytest.mark.parametrize("nodes", [[], [3], [MAX_NODES + 1], [True], ["4"]])
 def test_numbers_of_validators_out_of_range_are_rejected(nodes) -> None:
     with pytest.raises(UsageError, match="nodes"):
-        certificates(nodes)
+        certificate_sizes(nodes)

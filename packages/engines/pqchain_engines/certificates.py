@@ -43,7 +43,7 @@ NODES = (4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 MIN_NODES, MAX_NODES = 4, 1 << 20
 
 
-def certificates(
+def certificate_sizes(
     nodes: Iterable[int] = NODES, *, prices: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """Return CERTIFICATES: lists and BLS aggregates for each number of validators, and all proofs.
