@@ -127,6 +127,7 @@ def declared(cls: type[T]) -> type[T]:
     return result
 
 
+@functools.cache
 def declarations(cls: Any) -> dict[str, Declaration]:
     """Return {name: declaration} of the fields of a `declared` class, in their order."""
     return {name: _declaration(name, row) for name, row in cls.__pydantic_fields__.items()}

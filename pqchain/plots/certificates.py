@@ -23,10 +23,10 @@ def plot_certificates(
     """Draw the certificate of a quorum over the number of validators; both axes are logarithmic.
 
     Takes a frame of `pqchain_engines.certificate_sizes`: a line for each list or aggregate, marks
-    for the proofs of all signatures in one, by prover and scheme; those from publications are hollow. A
-    second panel, which axes of the caller lack, has the range of the proofs, which is shaded in the
-    first and has only dots there; the axes of the first are returned. "bytes" or "verify" (seconds
-    of a processor). Raises DataError, UsageError.
+    for the proofs of all signatures in one, by prover and scheme; those from publications are
+    hollow. A second panel, which axes of the caller lack, has the range of the proofs, which is
+    shaded in the first and has only dots there; the axes of the first are returned. "bytes" or
+    "verify" (seconds of a processor). Raises DataError, UsageError.
     """
     canvas.require(frame, "algorithm form nodes certificate_bytes verify_seconds kind source")
     column = "certificate_bytes" if quantity == "bytes" else "verify_seconds"

@@ -91,10 +91,11 @@ class Plan:
             if keys is None
         ]
         groups = {name: keys or {} for name, keys in named.items()}
-        own_schemes, wrong = _rows(rest.pop("scheme", ()), schemes.from_table, "scheme")
-        rest["own_schemes"] = (*rest.get("own_schemes", ()), *own_schemes)
+        defined, wrong = _rows(rest.pop("scheme", ()), schemes.from_table, "scheme")
+        if isinstance(own_schemes := rest.get("own_schemes", ()), tuple):
+            defined = rest["own_schemes"] = (*own_schemes, *defined)
         rest["observed"], more = _rows(rest.get("observed", ()), _observation, "observed")
-        problems += [*wrong, *more, *_resolve(groups, rest["own_schemes"])]
+        problems += [*wrong, *more, *_resolve(groups, defined)]
         network = groups["network"]
         defaults = law_defaults(network.get("law"), network.get("world"))
         given = {name: value for name, value in network.items() if value is not None}
@@ -293,12 +294,13 @@ def _rows(
     """Return the rows of a repeated table as `read` makes them, and the problems of others."""
     made, problems = [], []
     for row in rows if isinstance(rows, (list, tuple)) else [rows]:
+        if not isinstance(row, (Mapping, Observation)):
+            problems.append(Problem((name,), f"[[{name}]] must be a table; got {short_repr(row)}"))
+            continue
         try:
             made.append(read(row))
         except PqchainError as error:
             problems.append(Problem((name,), f"[[{name}]]: {error}"))
-        except TypeError:
-            problems.append(Problem((name,), f"[[{name}]] must be a table; got {short_repr(row)}"))
     return tuple(made), problems
 
 
