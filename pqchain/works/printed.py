@@ -46,9 +46,17 @@ NONE = "none"
 """Kind of a printed number to which no number of pqchain corresponds."""
 
 KINDS = (
-    Kind.REGISTRY, Kind.MEASURED, Kind.RUN, Kind.SYNTHESISED, Kind.REPLAYED, Kind.MODELLED,
-    Kind.FITTED, Kind.CITED, Kind.TAKEN, NONE,
-)  # fmt: skip
+    Kind.REGISTRY,
+    Kind.MEASURED,
+    Kind.RUN,
+    Kind.SYNTHESISED,
+    Kind.REPLAYED,
+    Kind.MODELLED,
+    Kind.FITTED,
+    Kind.CITED,
+    Kind.TAKEN,
+    NONE,
+)
 """Kinds of our numbers, in the order in which they are counted."""
 
 NOT_OURS = (Kind.TAKEN, NONE)

@@ -157,10 +157,8 @@ class Work:
         others = [readers.registry(), *self.readers(computed), measured]
         rows = []
         for statement in self.statements:
-            keys = (
-                self.key, statement.id, statement.sentence, statement.quote, statement.section,
-                statement.statement, statement.reading,
-            )  # fmt: skip
+            names = ("id", "sentence", "quote", "section", "statement", "reading")
+            keys = (self.key, *(getattr(statement, name) for name in names))
             try:
                 verdicts = list(self._verdicts(statement, computed, by_print, others))
             except DataError as error:

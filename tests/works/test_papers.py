@@ -116,13 +116,11 @@ def test_program_output_keeps_text_and_converts_microseconds():
     )
 
 
-@pytest.mark.parametrize(("key", "name"), EVERY_TABLE)
-def test_every_table_reads_without_missing_text(key, name):
-    frame = papers.table(key, name)
-    assert len(frame)
-    assert set(frame.attrs) == {"caption", "description", "section", "source", "units", "errata"}
-    text = frame.select_dtypes(exclude="number")
-    assert not text.isna().any(axis=None)
+def test_every_table_reads_without_missing_text():
+    for key, name in EVERY_TABLE:
+        frame = papers.table(key, name)
+        assert len(frame), (key, name)
+        assert not frame.select_dtypes(exclude="number").isna().any(axis=None), (key, name)
 
 
 # Published numbers in one frame

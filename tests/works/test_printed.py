@@ -15,7 +15,6 @@ from pqchain.errors import DataError, UnknownName
 from pqchain.figures import Kind
 from pqchain.installation import read_toml
 from pqchain.reencode.scenario import ReplayScenario
-from pqchain.reencode.storage.layout import chunk_bytes
 from pqchain.works import papers, printed, registry
 from pqchain.works.printed import PRINTED, SIZE, SIZE_VERDICTS
 from pqchain.works.quic_reencoding import frames as reencoding
@@ -100,14 +99,6 @@ def test_settings_are_read_from_the_code(monkeypatch):
         4,
     )
     assert (frame["Data chunks of the second code"], frame["Network"]) == (7, 10)
-
-
-def test_length_of_chunks_is_that_of_the_run():
-    replays = frames.replays()
-    frame = registry.get("quic-reencoding").printed(frames=replays).set_index("printed_name")
-    block_bytes = int(replays["table1"].query("run == 'link only'")["block_bytes"].iloc[0])
-    assert frame["ours"]["Chunk"] == chunk_bytes(block_bytes, 7) / 1e6
-    assert frame["ours"]["Block file"] == block_bytes / 1e6
 
 
 def test_candidates_are_counted_in_the_registry(monkeypatch):

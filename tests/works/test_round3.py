@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pqchain import algorithms, plots, results
+from pqchain import algorithms, results
 from pqchain.errors import DataError
 from pqchain.measurements import MEASUREMENT
 from pqchain.works import papers
@@ -165,25 +165,3 @@ def test_cross_check_pairs_both_versions():
     avx2 = checks["variant"] == "avx2"
     assert np.allclose(checks.loc[avx2, ["main_speedup", "other_speedup"]], 4)
     assert checks.loc[~avx2, ["main_speedup", "other_speedup"]].isna().all(axis=None)
-
-
-@pytest.mark.parametrize("operation", algorithms.OPERATIONS)
-def test_points_equal_the_values(table, operation):
-    axes = plots.plot_operation(table, operation)
-    rows = table[table["quantity"] == f"{operation}_seconds"]
-    points = sorted(float(line.get_xdata()[0]) for line in axes.get_lines())
-    assert np.allclose(points, sorted([*rows["printed"], *rows["ours"]]))
-    assert axes.get_xscale() == "log"
-    names = [label.get_text() for label in axes.get_yticklabels()]
-    assert names == list(dict.fromkeys(rows["algorithm"]))
-    (legend,) = axes.figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == [
-        "portable C, published", "AVX2, published", "portable C, here", "AVX2, here",
-    ]  # fmt: skip
-
-
-def test_missing_time_states_the_reason():
-    rows = measured()
-    rows = rows[rows["algorithm"] != "Kyber512"]
-    axes = plots.plot_operation(round3.table1(rows), "encapsulate")
-    assert [text.get_text() for text in axes.texts].count("not measured") == 1

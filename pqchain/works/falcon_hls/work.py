@@ -258,35 +258,32 @@ def engines() -> pd.DataFrame:
     routed. Unknown values are NaN.
     """
     printed = papers.table(FalconHls.key, "table2").iloc[0]
-    published = papers.published(FalconHls.key).query("implementation == 'cortex-m4+artix-7'")
+    published = papers.published(FalconHls.key).query("implementation == @_SPLIT")
     seconds = published.query("quantity == 'sign_seconds'").set_index("algorithm")["value"]
     times = rtl.times().query("configuration == 'compact'").set_index("degree")
     routed = times.iloc[0]
     cycles = {f"cycles_{degree}": times["cycles"][degree] for degree in times.index}
-    rows = [
-        {
-            "engine": _PRINTED_ENGINE, "kind": Kind.PUBLISHED, "device": "Artix-7",
-            **{quantity: printed.get(quantity, math.nan) for quantity in _DEVICE},
-            "clock_megahertz": printed["clock_megahertz"],
-            **{f"seconds_{degree}": seconds[name] for name, degree in RING.items()},
-        },
-        {
-            "engine": _OURS, "kind": Kind.SYNTHESISED, "device": "xc7", "note": "not placed",
-            **{kind: cells.value for kind, cells in _cells().items()}, **cycles,
-        },
-        {
-            "engine": _OURS, "kind": Kind.ROUTED, "device": f"{routed['device']} (ECP5)",
-            "note": f"proxy device; {_placements(routed)}",
-            **{
-                f"{name}_megahertz": routed[f"{name}_hertz"] / 1e6
-                for name in ("clock", "low_clock", "high_clock")
-            },
-            **cycles,
-            **{f"seconds_{degree}": times["seconds"][degree] for degree in times.index},
-        },
-    ]  # fmt: skip
+    clocks = ("clock", "low_clock", "high_clock")
+    paper: dict[str, Any] = {"engine": _PRINTED_ENGINE, "kind": Kind.PUBLISHED, "device": "Artix-7"}
+    paper |= {kind: printed.get(kind, math.nan) for kind in (*_DEVICE, "clock_megahertz")}
+    paper |= {f"seconds_{degree}": seconds[name] for name, degree in RING.items()}
+    cells: dict[str, Any] = {
+        "engine": _OURS,
+        "kind": Kind.SYNTHESISED,
+        "device": "xc7",
+        "note": "not placed",
+    }
+    cells |= {kind: number.value for kind, number in _cells().items()}
+    board: dict[str, Any] = {
+        "engine": _OURS,
+        "kind": Kind.ROUTED,
+        "device": f"{routed['device']} (ECP5)",
+    }
+    board |= {"note": f"proxy device; {_placements(routed)}"}
+    board |= {f"{name}_megahertz": routed[f"{name}_hertz"] / 1e6 for name in clocks}
+    board |= {f"seconds_{degree}": times["seconds"][degree] for degree in times.index}
     empty = {name: "" if kind == "str" else math.nan for name, kind in ENGINES.columns.items()}
-    return ENGINES.frame([empty | row for row in rows])
+    return ENGINES.frame([empty | row for row in (paper, cells | cycles, board | cycles)])
 
 
 def _placements(routed: pd.Series[Any]) -> str:
