@@ -30,9 +30,6 @@ CLASSES = {
 }  # fmt: skip
 """Model message class of each wire message kind; the other kinds are not modelled."""
 
-QUORUMS = {VOTE: MessageKind.VOTE_QUORUM, COMMIT: MessageKind.COMMIT_QUORUM}
-"""Wire message kind of the certificate of each class of votes."""
-
 # Messages that the model does not have are handled after its messages that arrive simultaneously.
 _NOT_MODELLED = 3
 
@@ -105,9 +102,6 @@ class Delegate:
         kind = messages.kind_of(data)
         if kind is None:
             self.rejected["malformed"] += 1
-            return
-        # Its receiver counts the votes themselves, which arrive no later than a list of them.
-        if kind in QUORUMS.values():
             return
         cost = len(data) + _MESSAGE_BYTES
         # A relayed message proves no sender: counted against the rank that it names, it would let
@@ -360,19 +354,9 @@ class Delegate:
         if not is_prepared and counts[view, VOTE, digest] >= quorum:
             self.prepared_ns = now
             self._lock(block, self._signatures(VOTE, view, digest))
-            self._send_certificate(VOTE, digest)
             self._vote(MessageKind.COMMIT, block)
         if self.final_ns == NEVER and counts[view, self.final_kind, digest] >= quorum:
-            self._send_certificate(self.final_kind, digest)
             self._finalize(now, self._signatures(self.final_kind, view, digest))
-
-    def _send_certificate(self, kind: int, digest: bytes) -> None:
-        """Send the signatures of a quorum to all others, if the scenario has it."""
-        if self.setting.scenario.certificates == "broadcast":
-            votes = self._signatures(kind, self.view, digest)
-            body = digest + self.setting.certificate(self.view, votes)
-            message = Message(QUORUMS[kind], self.rank, self.height, self.view, body)
-            self.out.append(Sending(message.kind, messages.encode(message)))
 
     def final_proof(self) -> bytes:
         """Return the view of the final block and its votes; b"" if there are no votes."""

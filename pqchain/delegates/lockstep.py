@@ -7,7 +7,6 @@ are modelled, with the scenario's costs. Times equal those of the model to the n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,15 +17,14 @@ from pqchain.consensus.builder import ModelBlock, ViewBuilder
 from pqchain.consensus.network import nanoseconds
 from pqchain.consensus.runs import Height, Run, modelled_height
 from pqchain.consensus.scenario import Scenario
-from pqchain.consensus.view import BLOCK, NEVER, Array, Outcome
+from pqchain.consensus.view import BLOCK, NEVER, Outcome
 from pqchain.delegates.actions import SignatureTask
 from pqchain.delegates.core import CLASSES, Delegate
 from pqchain.delegates.fault_behaviour import FaultBehaviour
 from pqchain.delegates.messages import HEADER_BYTES, MessageKind, kind_of
-from pqchain.delegates.plain_network import AFTER_ARRIVALS, PLAIN, EventQueue, Server
+from pqchain.delegates.plain_network import AFTER_ARRIVALS, PLAIN, EventQueue, PlainNetwork, Server
 from pqchain.delegates.safety_store import MemoryStore
 from pqchain.delegates.setting import Setting, transactions_of
-from pqchain.delegates.shared_network import network_of
 
 
 class WorkTimes:
@@ -92,7 +90,7 @@ class LockstepSimulation:
         self.setting, self.scenario = setting, setting.scenario
         self.builder, self.clock = setting.builder, EventQueue()
         self.work_times = WorkTimes(setting.builder)
-        self.network = network_of(self.builder, self.clock, self._deliver)
+        self.network = PlainNetwork(self.builder, self.clock, self._deliver)
         self.delegates: list[Delegate | None] = [None] * setting.count
         for rank in np.flatnonzero(self.builder.alive).tolist():
             delegate = Delegate(
@@ -144,7 +142,10 @@ class LockstepSimulation:
         return self._outcome().before(deadline), deadline
 
     def _outcome(self) -> Outcome:
-        times = times_of(self.delegates)
+        times = {
+            name: np.array([getattr(row, name, NEVER) for row in self.delegates], dtype=np.int64)
+            for name in ("verified_ns", "prepared_ns", "final_ns")
+        }
         if self.setting.serial:
             # The server of paper-serial reports verified copies, and the last one decides.
             times["verified_ns"] = times["final_ns"].copy()
@@ -268,17 +269,8 @@ class LockstepSimulation:
                 store.append(data, self.setting.after(store.state, data), proof)
 
 
-def times_of(delegates: Iterable[Delegate | None]) -> dict[str, Array]:
-    """Return the times of an outcome by name; NEVER for delegates that have crashed."""
-    delegates = list(delegates)
-    return {
-        name: np.array([getattr(delegate, name, NEVER) for delegate in delegates], dtype=np.int64)
-        for name in ("verified_ns", "prepared_ns", "final_ns")
-    }
-
-
 def run(scenario: Scenario, *, progress: bool = False) -> Run:
-    """Run the delegates of a scenario without a pipeline; stop after a height that is not final.
+    """Run the delegates of a scenario; stop after a height that is not final.
 
     Raises UsageError for a scenario that can only be modelled, and Unsupported if its scheme is not
     available here.
@@ -317,7 +309,9 @@ def _height(simulation: LockstepSimulation, block: ModelBlock) -> Height:
             assert delegate is not None and delegate.block is not None
             if data is None:
                 data, proof = delegate.block.data, delegate.final_proof()
-            values.add(value_of(delegate))
+            # The number by which the model identifies the block of a view.
+            after = header_of(delegate.block.data).timestamp - delegate.store.state.timestamp
+            values.add(after - 2)
         # A delegate keeps the time of the first view in which its block became final.
         final = np.where(ended & (final >= NEVER), outcome.final_ns, final)
         now = deadline
@@ -327,12 +321,6 @@ def _height(simulation: LockstepSimulation, block: ModelBlock) -> Height:
     return modelled_height(
         block, outcomes, final_ns=final, honest=honest, blocks=values, rivals=rivals
     )
-
-
-def value_of(delegate: Delegate) -> int:
-    """Return the number by which the model identifies a delegate's block of the view."""
-    assert delegate.block is not None
-    return header_of(delegate.block.data).timestamp - delegate.store.state.timestamp - 2
 
 
 def message_class(data: bytes) -> int:

@@ -62,10 +62,6 @@ class MessageKind(IntEnum):
     """Final block and its quorum of votes."""
     HELLO = 8
     """Opens a channel and names the sender; empty body."""
-    VOTE_QUORUM = 9
-    """Hash of a block and a certificate of votes; see `certificates.encode_field`."""
-    COMMIT_QUORUM = 10
-    """Hash of a block and a certificate of commits."""
 
 
 BLOCK_KINDS = (MessageKind.PROPOSAL, MessageKind.COPY)

@@ -35,11 +35,10 @@ from pqchain.consensus.network import SECOND
 from pqchain.consensus.runs import MODES, Height, Mode, Run
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER
-from pqchain.delegates import host, lockstep, pipeline, setting, timed_delegate
+from pqchain.delegates import host, lockstep, setting, timed_delegate
 from pqchain.delegates.node import DelegateTask
 from pqchain.delegates.plain_network import PLAIN
-from pqchain.delegates.pool import PoolLoad
-from pqchain.delegates.setting import Setting
+from pqchain.delegates.setting import PoolLoad, Setting
 from pqchain.errors import DataError, UnknownName, Unsupported, UsageError
 from pqchain.results import scratch
 from pqchain.wire.drivers import cluster as cluster_driver
@@ -92,8 +91,6 @@ def run(
     check_mode(scenario, mode, transport, log)
     cluster = Cluster.of(scheduler) if mode == "cluster" else None
     if mode == "virtual" and transport in (None, PLAIN):
-        if scenario.pipelined:
-            return pipeline.run(scenario)
         return lockstep.run(scenario, progress=progress)
     chosen = transport or registry.default()
     warm = _warm(scenario, mode)
@@ -173,11 +170,10 @@ def check_mode(
                 "as well, such as native."
             )
         return
-    if scenario.certificates != "none" or scenario.pipelined:
+    if scenario.certificates != "none":
         raise UsageError(
-            f"certificates must be 'none' and pipelined False over a transport; got "
-            f"{scenario.certificates!r} and {scenario.pipelined}. Use mode='virtual' and "
-            f"transport={PLAIN!r}."
+            f"certificates must be 'none' over a transport; got {scenario.certificates!r}. Use "
+            f"mode='virtual' and transport={PLAIN!r}."
         )
     if transport == PLAIN:
         raise UsageError(f"transport {PLAIN!r} must be used in mode 'virtual'; got mode {mode!r}.")

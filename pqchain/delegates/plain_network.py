@@ -132,7 +132,6 @@ class PlainNetwork:
         self._slowness = builder.slowness.tolist()
         self._alive = builder.alive.tolist()
         self._times_by_length: dict[int, _Times] = {}
-        self._disturbances: dict[int, Disturbance] = {}
 
     def begin(self, disturbance: Disturbance, overlay: Overlay | None) -> None:
         """Begin a view: drop all messages in transit; set its disturbance and gossip graph."""
@@ -146,10 +145,6 @@ class PlainNetwork:
             Server(self._clock, self._downlink_ns, self._leave_downlink) for _ in range(count)
         ]
         self.reached = [NEVER] * (0 if overlay is None else overlay.nodes)
-
-    def enter(self, height: int, disturbance: Disturbance) -> None:
-        """Use a disturbance for the messages of a height, where heights overlap."""
-        self._disturbances[height] = disturbance
 
     def _times(self, length: int) -> _Times:
         if length not in self._times_by_length:

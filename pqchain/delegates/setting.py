@@ -1,27 +1,35 @@
-"""Data that a scenario's delegates share: proposers, keys, lengths and block validity."""
+"""Data that a scenario's delegates share: proposers, transactions, keys, block validity."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+
+import numpy as np
 
 from pqchain import schemes
 from pqchain.algorithms import get as algorithm
 from pqchain.chain.block import Block, make_block
 from pqchain.chain.encoding import HEADER_BYTES, algorithm_identifier
-from pqchain.chain.state import BlockRejected, State
+from pqchain.chain.state import BlockRejected, Rules, State
 from pqchain.chain.transaction import Transaction, address_of
 from pqchain.chain.verification import Verifier
-from pqchain.consensus.builder import ViewBuilder
+from pqchain.chain.wallet import Wallet
+from pqchain.consensus.builder import Load, ModelBlock, ViewBuilder
 from pqchain.consensus.lengths import MESSAGE_HEADER_BYTES, distribution, mean
 from pqchain.consensus.scenario import Scenario
-from pqchain.consensus.view import Disturbance
+from pqchain.consensus.view import Array, Disturbance
+from pqchain.crypto.seeded import seeded_randomness
 from pqchain.delegates import certificates
-from pqchain.delegates.keys import DelegateKeys, Keypair, keypairs
+from pqchain.delegates.keys import DelegateKeys, Keypair, keypairs, shared_signer
 from pqchain.delegates.messages import BLOCK_KINDS, MAX_VIEWS, VOTE_KINDS, MessageKind
-from pqchain.delegates.pool import WALLETS, Pool, PoolLoad, with_invalid_signature
 from pqchain.errors import UsageError
+
+WALLETS = 4
+"""Number of wallets, which pay each other in turn."""
+
+_BALANCE = 2**40
 
 _COUNT_AT = HEADER_BYTES + 2
 """Offset of the number of transactions in a block without a seal."""
@@ -58,6 +66,11 @@ def check_executable(scenario: Scenario) -> None:
             f"max_views must be at most {MAX_VIEWS}, the range of a message's view field; got "
             f"{scenario.max_views}."
         )
+    if scenario.network.law == "uplink":
+        raise UsageError(
+            "network must not be 'uplink' for executed delegates, whose messages do not share "
+            "links; got uplink. Use named('star'), or mode='model' (--mode model)."
+        )
     if scenario.network.law == "gossip" and scenario.faults.equivocating:
         raise UsageError(
             "faults.equivocating must be empty on gossip, where the proposer cannot choose which "
@@ -74,6 +87,79 @@ class SharedInputs:
     wallets: tuple[Keypair, ...]
     blocks: tuple[tuple[bytes, ...], ...]
     """Encoded transactions of each height; if empty, each process signs them."""
+
+
+class Pool:
+    """Unlimited sequence of transactions, signed on demand, and their wallets.
+
+    Transaction i is a payment of wallet i modulo `WALLETS` to the next wallet. So whichever block
+    becomes final at a height, it has the transactions of that height, and the next ones are valid.
+    """
+
+    def __init__(self, scenario: Scenario, pairs: Sequence[Keypair]) -> None:
+        """Create one wallet for each key pair."""
+        layout, name = scenario.layout, scenario.algorithm
+        self.signer = shared_signer(name)
+        self.wallets = [
+            Wallet(name, key_mode=layout.key_mode, signers=[self.signer], keypairs=[pair])
+            for pair in pairs
+        ]
+        self._seed = scenario.seed
+        self._data = bytes(layout.data_bytes)
+        self.signed: list[Transaction] = []
+        """Transactions signed so far."""
+        self.genesis = State.genesis(
+            {wallet.address: _BALANCE for wallet in self.wallets},
+            Rules(limit_bytes=scenario.block_bytes, algorithms=frozenset([name]), sealed=False),
+        )
+        """State before the first block."""
+
+    def span(self, first: int, count: int) -> tuple[Transaction, ...]:
+        """Return `count` transactions from index `first` on."""
+        while len(self.signed) < first + count:
+            self.signed.append(self._sign(len(self.signed)))
+        return tuple(self.signed[first : first + count])
+
+    def _sign(self, number: int) -> Transaction:
+        payer, nonce = number % WALLETS, number // WALLETS
+        with seeded_randomness(b"transaction %d of %d" % (number, self._seed)):
+            return self.wallets[payer].transfer(
+                self.wallets[(payer + 1) % WALLETS].address, 1, nonce=nonce, data=self._data
+            )
+
+
+class PoolLoad(Load):
+    """Source of a scenario's transactions with the sizes of actually signed transactions."""
+
+    def __init__(self, scenario: Scenario, pool: Pool) -> None:
+        self.pool = pool
+        self.spans: dict[int, tuple[int, int]] = {}
+        """Index of the first transaction and number of transactions, by height."""
+        self._taken = 0
+        super().__init__(scenario)
+
+    def take(self, height: int, *, now: int) -> ModelBlock | None:
+        """Return the next block, and record which transactions of the pool are in it."""
+        block = super().take(height, now=now)
+        if block is not None:
+            self.spans[height] = (self._taken, block.transactions)
+            self._taken += block.transactions
+        return block
+
+    def _sizes(self, height: int) -> Array:
+        """Return the sizes of the next transactions in bytes, more than fit into a block."""
+        # The modelled load determines how many transactions suffice to fill a block.
+        count = len(super()._sizes(height))
+        transactions = self.pool.span(self._taken, count)
+        return np.array([len(transaction.encoded) for transaction in transactions], dtype=np.int64)
+
+
+def with_invalid_signature(transactions: Sequence[Transaction]) -> tuple[Transaction, ...]:
+    """Return the transactions with one bit of the last one's signature flipped."""
+    *others, last = transactions
+    data = bytearray(last.encoded)
+    data[-1] ^= 1
+    return (*others, Transaction.decode(bytes(data)))
 
 
 class Setting:

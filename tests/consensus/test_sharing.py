@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqchain.consensus.engines.events import set_fair_rates
+from pqchain.consensus.engines.simulate_uplink import SharedLinks, fair_rates
 from pqchain.consensus.network import SECOND
-from pqchain.consensus.sharing import SharedLinks, fair_rates
 from pqchain.consensus.view import NEVER
 
 _CAPACITIES = st.lists(st.integers(1, 10**9), min_size=5, max_size=5)

@@ -24,7 +24,7 @@ SYSTEM = ROOT / "build" / "armhf"
 """Where `make build/armhf/.unpacked` puts that Python."""
 
 PURE = (
-    "cyclopts", "lazy_loader", "markdown_it", "mnemonic", "oqs", "reedsolo.py", "rich", "simpy",
+    "cyclopts", "lazy_loader", "markdown_it", "mnemonic", "oqs", "rich", "simpy",
     "tqdm",
 )  # fmt: skip
 """What pip installs there: packages without compiled parts."""

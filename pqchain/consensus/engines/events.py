@@ -3,7 +3,7 @@
 On "host" the processors of one computer run all delegates: a job is a message to handle or a vote
 to sign, and all jobs of a delegate run on one processor. On "uplink" heights may overlap, and
 messages share links: two matrices by sender and receiver, remaining bits and rates, which compiled
-code updates at every change; the meaning of both is that of `consensus.sharing`.
+code updates at every change; `simulate_uplink` defines both.
 """
 
 from __future__ import annotations

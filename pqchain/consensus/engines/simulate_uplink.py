@@ -1,14 +1,21 @@
 """Reference engine of the law "uplink", whose heights may overlap.
 
-The delegates are those of `simulate`. Their messages share the links of their nodes
-(`consensus.sharing`), and the quorum's signatures may follow each quorum. In a pipeline a delegate
-enters the next height when it has a quorum of votes for the block before; messages that reach it
-earlier wait until then.
+The delegates are those of `simulate`. A node has an uplink and a downlink. Messages from one node
+to another are sent one after the other; messages of different pairs are sent at once, at the
+max-min fair rates of Bertsekas and Gallager, Data Networks, 1992, section 6.5.2: the link with the
+least capacity per message is divided equally among its messages, then the rest of the capacity is
+divided likewise. Rates are whole bits per second, at least 1, and times whole nanoseconds, so that
+both engines compute the same numbers.
+
+The quorum's signatures may follow each quorum. In a pipeline a delegate enters the next height when
+it has a quorum of votes for the block before; messages that reach it earlier wait until then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import heapq
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,8 +28,12 @@ from pqchain.consensus.engines.simulate import (
     check,
     run_until,
 )
-from pqchain.consensus.sharing import SharedLinks
+from pqchain.consensus.network import SECOND
 from pqchain.consensus.view import BLOCK, COMMIT, NEVER, VOTE, Outcome, View
+
+Pair = tuple[int, int]
+"""Sender and receiver."""
+
 
 CERTIFICATE = -1
 """Kind of a message with a quorum's signatures, which its receiver does not process."""
@@ -172,3 +183,78 @@ class _Height(Simulation):
             self._put(ORDER[kind, True], self.view.certificate_bits, CERTIFICATE, rank)
         if self.view.phases == 2 and kind == VOTE and self.number + 1 < len(self.chain.heights):
             self.chain.heights[self.number + 1].enter(rank)
+
+
+def fair_rates(
+    pairs: Collection[Pair], uploads: list[int], downloads: list[int]
+) -> dict[Pair, int]:
+    """Return the max-min fair rate of the message of each pair, in bits per second.
+
+    `uploads` and `downloads` are the capacities of each node's links.
+    """
+    left = [*uploads, *downloads]
+    members: dict[int, set[Pair]] = defaultdict(set)
+    for sender, receiver in pairs:
+        members[sender].add((sender, receiver))
+        members[len(uploads) + receiver].add((sender, receiver))
+    rates: dict[Pair, int] = {}
+    while members:
+        # Of links with equal shares the first one is divided first: a division rounds down, so the
+        # order matters in the last bit per second.
+        bottleneck = min(members, key=lambda link: (left[link] // len(members[link]), link))
+        share = max(1, left[bottleneck] // len(members[bottleneck]))
+        for sender, receiver in list(members[bottleneck]):
+            rates[sender, receiver] = share
+            for link in (sender, len(uploads) + receiver):
+                left[link] -= share
+                members[link].discard((sender, receiver))
+                if not members[link]:
+                    del members[link]
+    return rates
+
+
+class SharedLinks:
+    """Uplinks and downlinks of all nodes, with the messages that wait or are under way.
+
+    At each time, first call `finish`, then `put` for every message that is sent at that time, then
+    `settle`, which returns the time of the next `finish`.
+    """
+
+    def __init__(self, uploads: list[int], downloads: list[int]) -> None:
+        """Take the bits per second that each node can send and receive."""
+        self._uploads, self._downloads = uploads, downloads
+        # By pair, heaps of (time, order, bits, message): what was sent at once has a fixed order.
+        self._waiting: dict[Pair, list[tuple[int, tuple[int, int], int, Any]]] = defaultdict(list)
+        self._active: dict[Pair, Any] = {}
+        # Billionths of a bit, so that bits per second times nanoseconds are whole numbers.
+        self._remaining: dict[Pair, int] = {}
+        self._rates: dict[Pair, int] = {}
+        self._now = 0
+
+    def put(self, now: int, order: tuple[int, int], pair: Pair, bits: int, message: Any) -> None:
+        """Send a message of so many bits; those of one pair and time are sent in their order."""
+        heapq.heappush(self._waiting[pair], (now, order, bits, message))
+
+    def finish(self, now: int) -> list[tuple[Pair, Any]]:
+        """Return the messages whose last bit is sent by `now`, by sender and receiver."""
+        self._progress(now)
+        ended = sorted(pair for pair, remaining in self._remaining.items() if remaining <= 0)
+        for pair in ended:
+            del self._remaining[pair]
+        return [(pair, self._active.pop(pair)) for pair in ended]
+
+    def settle(self, now: int) -> int:
+        """Start the messages whose pair is free; return when the next message is sent in full."""
+        self._progress(now)
+        for pair in [pair for pair, queue in self._waiting.items() if queue]:
+            if pair not in self._active:
+                _, _, bits, self._active[pair] = heapq.heappop(self._waiting[pair])
+                self._remaining[pair] = bits * SECOND
+        self._rates = fair_rates(self._active, self._uploads, self._downloads)
+        ends = (now - -self._remaining[pair] // rate for pair, rate in self._rates.items())
+        return min(ends, default=NEVER)
+
+    def _progress(self, now: int) -> None:
+        for pair in self._remaining:
+            self._remaining[pair] -= self._rates[pair] * (now - self._now)
+        self._now = now
