@@ -17,9 +17,11 @@ from pqchain import results
 from pqchain.bench import comparing
 from pqchain.bench.runs import KEY, concat_runs
 from pqchain.bench.timing import timed, with_bar
+from pqchain.bench.variation import MAX_MEDIAN_OVER_MIN as MAX_MEDIAN_OVER_MIN
 from pqchain.bench.variation import median_over_min
 from pqchain.checks import integer
 from pqchain.errors import Unsupported
+from pqchain.statistics import wilson
 
 T = TypeVar("T")
 
@@ -60,6 +62,32 @@ class Noise:
     """Ratio that `side_runs` runs of each side find in four of five comparisons."""
     runs_for_resolution: int
     """Runs of each side that find a ratio of `comparing.RESOLUTION` in four of five comparisons."""
+
+    def text(self) -> str:
+        """Return what the numbers mean for comparisons of versions, a line each."""
+        low, high = wilson(self.differ, self.compared)
+        differ, needed = self.differ / self.compared, self.runs_for_resolution
+        busy = f", above {MAX_MEDIAN_OVER_MIN:g}: times are not ranked"
+        more = f"more than {comparing.MAX_RUNS} of each side: stop other programs"
+        facts = {
+            "called different": f"{differ:.1%} of {self.compared} rows ({low:.1%} to {high:.1%})",
+            "undecided": f"{self.undecided / self.compared:.1%} of them",
+            "spread of runs": f"{self.deviation:.1%}, at most {self.largest_ratio - 1:.1%}",
+            "median/min": f"{self.median_over_min:.2f}"
+            + busy * (self.median_over_min > MAX_MEDIAN_OVER_MIN),
+            "detectable change": f"{self.detectable_ratio - 1:.1%} with {self.side_runs} runs of "
+            f"each side, in {comparing.POWER:.0%} of comparisons",
+            f"runs to find {comparing.RESOLUTION - 1:.0%}": f"{needed} of each side"
+            if needed <= comparing.MAX_RUNS
+            else more,
+        }
+        width = max(map(len, facts))
+        title = (
+            f"Same code compared with itself: {self.runs} runs of {self.rows} verifications in "
+            f"{self.seconds:.0f} s, each run in its own process; {self.side_runs} runs of each "
+            "side, alternating"
+        )
+        return "\n".join([title, *(f"  {name:<{width}}  {row}" for name, row in facts.items())])
 
 
 def measure_noise(seconds: int = SECONDS, *, progress: bool = False) -> Noise:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
@@ -48,7 +47,7 @@ def compare(
             expected = "a table of `pqchain bench --output` (FILE.csv) or a machine of data/"
             raise UsageError(f"{name} must be {expected}measurements; name one of these")
     from pqchain import results
-    from pqchain.bench import comparing, runs, stored, tables, variation
+    from pqchain.bench import comparing, runs, sides, stored, tables
 
     # A name without a suffix is that of a machine with a stored run.
     paths = {name: Path(name) if Path(name).suffix else stored.file(name) for name in named}
@@ -66,55 +65,7 @@ def compare(
         if not others and results.contract_of(results.load(first)).name == runs.HISTORY.name:
             axes = plots.plot_history(runs.concat_runs([first]))
         console.save_plot(axes, plot)
-    warnings = [
-        f"Warning: the machine was busy during {name}: median/min of verifications "
-        f"{facts['median_over_min']:.2f}, which is above {variation.MAX_MEDIAN_OVER_MIN:g}."
-        for name, facts in provenance.items()
-        if (facts["median_over_min"] or 0) > variation.MAX_MEDIAN_OVER_MIN
-    ]
+    warnings = sides.warnings(provenance)
     data = {"warnings": warnings, "runs": provenance, "compared": console.records(comparison)}
-    summary = "\n".join([*warnings, _summary(provenance)])
+    summary = "\n".join([*warnings, sides.summary(provenance)])
     return console.show(form, data, summary, tables.compared_table(comparison))
-
-
-_LABELS = {
-    "machine_id": "machine", "cpu_model": "processor", "cpu_count": "processors",
-    "pqchain": "pqchain", "commit": "commit", "python": "Python", "preset": "preset",
-    "date": "date",
-}  # fmt: skip
-
-
-def _summary(sides: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return a line for each side with the facts in which the sides differ, and one of the rest."""
-    differing = [
-        name for name in _LABELS if len({str(facts.get(name)) for facts in sides.values()}) > 1
-    ]
-    lines = [f"{name}: {_side(facts, differing)}" for name, facts in sides.items()]
-    first, *others = (facts["libraries"] for facts in sides.values())
-    common = {name: [side.get(name, of) for side in others] for name, of in first.items()}
-    if changed := [name for name, of in common.items() if set(of) - {first[name]}]:
-        lines.append(f"different builds: {', '.join(changed)}")
-    first = next(iter(sides.values()))
-    shared = [
-        f"{_LABELS[name]} {_short(name, first[name])}"
-        for name in _LABELS
-        if name not in differing and first.get(name)
-    ]
-    return "\n".join([*lines, f"all sides: {', '.join(shared)}"])
-
-
-def _side(facts: Mapping[str, Any], names: Sequence[str]) -> str:
-    count, ratio = facts["runs"], facts["median_over_min"]
-    values = [f"{_LABELS[name]} {_short(name, facts[name])}" for name in names if facts.get(name)]
-    noise = f"median/min of verifications {ratio:.2f}" if ratio else ""
-    return ", ".join(filter(None, [*values, f"{count} run{'s'[: count > 1]}", noise]))
-
-
-def _short(name: str, value: Any) -> str:
-    """Return a fact of provenance: seven digits of a commit, a date without its time zone."""
-    text = str(value)
-    if name == "commit":
-        return text[:7] + "-dirty" * text.endswith("-dirty")
-    if name == "date":
-        return " to ".join(date[:16].replace("T", " ") for date in text.split(" to "))
-    return text

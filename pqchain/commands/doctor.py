@@ -13,7 +13,6 @@ from pqchain.commands import console, values
 from pqchain.crypto.diagnosis import FOLDER, Diagnosis, build_command, examine
 from pqchain.errors import PqchainError, UsageError
 from pqchain.render.table import Column, Table
-from pqchain.statistics import wilson
 
 
 def doctor(
@@ -89,36 +88,13 @@ def _check_library(form: values.Format, library: Path) -> int:
 
 def _noise(form: values.Format) -> int:
     """Show the noise of this machine; fail if its times are too noisy to publish or to rank."""
-    from pqchain.bench import comparing, noise, variation
+    from pqchain.bench import noise
 
     console.print_stderr(f"Measuring for about {noise.SECONDS} seconds.")
     level = noise.measure_noise(progress=console.is_interactive())
-    ratio, bound = level.median_over_min, variation.MAX_MEDIAN_OVER_MIN
-    low, high = wilson(level.differ, level.compared)
-    differ = level.differ / level.compared
-    needed = level.runs_for_resolution
-    facts = {
-        "called different": f"{differ:.1%} of {level.compared} rows ({low:.1%} to {high:.1%})",
-        "undecided": f"{level.undecided / level.compared:.1%} of them",
-        "spread of runs": f"{level.deviation:.1%}, at most {level.largest_ratio - 1:.1%}",
-        "median/min": f"{ratio:.2f}" + f", above {bound:g}: times are not ranked" * (ratio > bound),
-        "detectable change": f"{level.detectable_ratio - 1:.1%} with {level.side_runs} runs of "
-        f"each side, in {comparing.POWER:.0%} of comparisons",
-        f"runs to find {comparing.RESOLUTION - 1:.0%}": f"{needed} of each side"
-        if needed <= comparing.MAX_RUNS
-        else f"more than {comparing.MAX_RUNS} of each side: stop other programs",
-    }
-    width = max(map(len, facts))
-    text = "\n".join(
-        [
-            f"Same code compared with itself: {level.runs} runs of {level.rows} verifications in "
-            f"{level.seconds:.0f} s, each run in its own process; {level.side_runs} runs of each "
-            "side, alternating",
-            *(f"  {name:<{width}}  {value}" for name, value in facts.items()),
-        ]
-    )
+    bound = noise.MAX_MEDIAN_OVER_MIN
     data = asdict(level) | {"max_median_over_min": bound}
-    return console.show(form, data, text, ok=ratio <= bound)
+    return console.show(form, data, level.text(), ok=level.median_over_min <= bound)
 
 
 def _text(findings: list[Diagnosis]) -> Iterator[str]:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
 from pqchain.render.table import Column, Table
-
-if TYPE_CHECKING:
-    from pqchain.works.paper import Paper
 
 
 def papers(
@@ -48,6 +43,7 @@ def papers(
     if cite or bibtex:
         return _cite(form, key, bibtex)
     from pqchain.works import papers as works
+    from pqchain.works import tables
 
     if key is None:
         facts = ("key", "title", "title_korean", "year")
@@ -62,13 +58,11 @@ def papers(
         data = {"key": paper.key, **asdict(paper)}
         # The folder depends on the installation.
         del data["folder"]
-        return console.show(form, data, _description(paper))
-    from pqchain.works.tables import published_table
-
+        return console.show(form, data, tables.description(paper))
     frame = works.table(key, table)
     content = {"paper": key, "table": table, **frame.attrs, "rows": console.records(frame)}
-    errata = [_list_item(f"erratum: {note}") for note in frame.attrs["errata"]]
-    return console.show(form, content, published_table(frame), remarks=errata)
+    errata = [tables.list_item(f"erratum: {note}") for note in frame.attrs["errata"]]
+    return console.show(form, content, tables.published_table(frame), remarks=errata)
 
 
 def _cite(form: values.Format, key: str | None, bibtex: bool) -> int:
@@ -106,24 +100,3 @@ def _coverage(form: values.Format, key: str | None) -> int:
             columns=columns, rows=rows, caption="Printed numbers by the kind of pqchain's."
         )
     return console.show(form, console.records(frame), table, remarks=remarks)
-
-
-def _list_item(text: str) -> str:
-    return textwrap.fill(text, 100, initial_indent="  - ", subsequent_indent="    ")
-
-
-def _description(paper: Paper) -> str:
-    facts = [("title", paper.title), ("", paper.title_korean), ("", paper.title_note)]
-    facts += [("authors", ", ".join(paper.authors)), ("venue", paper.venue)]
-    facts += [("year", str(paper.year)), *paper.machine.items()]
-    width = max(len(name) for name, _ in facts)
-    rows = [f"{name:<{width}}  {value}".rstrip() for name, value in facts if value]
-    rows += ["", "tables"]
-    width = max(map(len, paper.tables))
-    rows += [f"  {name:<{width}}  {layout.description}" for name, layout in paper.tables.items()]
-    for title, entries in (
-        ("errata", [f"{erratum.place}: {erratum.note}" for erratum in paper.errata]),
-        ("notes", paper.notes),
-    ):
-        rows += ["", title, *map(_list_item, entries)] if entries else []
-    return "\n".join(rows)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms
 from pqchain.commands import console, values
-from pqchain.errors import DataError, UsageError
+from pqchain.errors import UsageError
 from pqchain.render.table import Table
 
 if TYPE_CHECKING:
@@ -61,15 +61,17 @@ def plot(
     kind = kind.replace("-", "_")
     # Plot modules load at first use, so an unknown kind is rejected quickly.
     draw = plots.find(kind)
+    from pqchain.bench import frames
+
     output = output or values.plot_path(f"{kind}.svg")
     source: Any
     if kind == "sizes":
-        names = () if file is None or algorithm else _frame(kind, file, (), [])["algorithm"]
+        names = () if file is None or algorithm else frames.rows_of(kind, file, (), [])["algorithm"]
         source = console.algorithm_names(algorithm or dict.fromkeys(names), added) or None
     elif kind == "cost_on_chains":
         source = _cost_on_chains(kind, file, algorithm, added)
     else:
-        source = _frame(kind, file, algorithm, added)
+        source = frames.rows_of(kind, file, algorithm, added)
     with plots.style("paper", width=width) if width else nullcontext():
         axes = draw(source, *_plot_arguments(kind, draw, quantity))
         size = console.save_plot(axes, output)
@@ -113,45 +115,11 @@ def _cost_on_chains(
     Without a file, from the reference measurements.
     """
     from pqchain import costs, results, study
-    from pqchain.bench import stored
+    from pqchain.bench import frames, stored
 
     frame = stored.load() if file is None else results.load(file)
     if results.contract_of(frame).name == "cost-on-chains":
-        return _frame(kind, file, names, added)
+        return frames.rows_of(kind, file, names, added)
     chosen = console.algorithm_names(names, added)
     table = costs.from_frame(frame)
     return study.cost_on_chains(table, chosen) if chosen else study.cost_on_chains(table)
-
-
-def _frame(kind: str, file: Path | None, names: tuple[str, ...], added: list[str]) -> pd.DataFrame:
-    """Return the rows of a file with the named algorithms, and those of the user's schemes."""
-    from pqchain import results
-    from pqchain.bench import runs
-    from pqchain.bench.operations import measure
-    from pqchain.measurements import MEASUREMENT
-
-    if file is None:
-        raise UsageError(f"{kind} needs a file; name a table saved by pqchain")
-    frame = results.load(file)
-    if results.contract_of(frame).name == runs.HISTORY.name:
-        frame = runs.concat_runs([file])
-    if kind == "history" and "run" not in frame:
-        raise UsageError(f"history needs a file of `pqchain bench --append`; got {file}")
-    # A file of `bench --scheme` has the user's schemes already.
-    if new := [name for name in added if name not in set(frame.get("algorithm", ()))]:
-        if results.contract_of(frame).name != MEASUREMENT.name:
-            raise UsageError(f"--scheme needs a file of measurements; got {file}")
-        frame = runs.with_schemes(frame, measure(new))
-    if not names:
-        return frame
-    if "algorithm" not in frame:
-        raise UsageError("--algorithm needs a table with a column algorithm; leave it out")
-    known = {name.casefold(): name for name in frame["algorithm"].unique()}
-    # The registry resolves aliases, and raises UnknownName for a name that is not an algorithm.
-    chosen = [known.get(name.casefold()) or algorithms.get(name).name for name in names]
-    if missing := set(chosen) - set(known.values()):
-        raise DataError(
-            f"{file} has no rows of {', '.join(sorted(missing))}; it has "
-            f"{', '.join(sorted(known.values()))}"
-        )
-    return frame[frame["algorithm"].isin([*chosen, *added])].reset_index(drop=True)

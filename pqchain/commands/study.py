@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
 from pqchain.render.table import Column, Table
-
-if TYPE_CHECKING:
-    from pqchain.study import Plan
 
 
 def study(
@@ -97,8 +92,8 @@ def study(
     from pqchain import study as studies
     from pqchain.study import page as pages
     from pqchain.study import sensitivity as analysis
+    from pqchain.study import settings, words
     from pqchain.study import text as texts
-    from pqchain.study import words
     from pqchain.study.figures import OUTPUTS
 
     figure = values.canonical_case(sensitivity or "capacity_per_second", OUTPUTS)
@@ -108,7 +103,7 @@ def study(
         pages.check_page(page)
     elif sensitivity is not None:
         raise UsageError(f"--sensitivity {figure} needs a page; add --page FILE.html")
-    plan = _with_schemes(_changed(_with_costs(studies.load(name), added), set_), added)
+    plan = settings.with_settings(studies.load(name), set_, added)
     findings = studies.run(
         plan,
         measurements=measurements,
@@ -150,68 +145,3 @@ def _outcomes(form: values.Format, frame: Any, preset: Any, output: Path | None)
     predicted = analysis.predictions(costing.from_frame(frame))
     console.save(predicted, output, provenance=frame.attrs.get("provenance", {}))
     return console.show(form, console.records(predicted), tables.outcomes_table(predicted))
-
-
-def _with_costs(plan: Plan, names: list[str]) -> Plan:
-    """Return the plan with the costs of the schemes that --scheme defines by numbers."""
-    from pqchain import schemes
-
-    costs = tuple(row for row in map(schemes.costs_of, names) if row is not None)
-    return plan.with_(own_schemes=plan.own_schemes + costs) if costs else plan
-
-
-def _with_schemes(plan: Plan, names: list[str]) -> Plan:
-    known = {name.casefold() for name in plan.chain.algorithms}
-    added = tuple(name for name in names if name.casefold() not in known)
-    return plan.with_(algorithms=plan.chain.algorithms + added) if added else plan
-
-
-def _changed(plan: Plan, changes: tuple[str, ...]) -> Plan:
-    from pqchain.study.plan import INPUTS, TABLES, check_name
-
-    settings: dict[str, Any] = {}
-    problems: list[str] = []
-    for change in changes:
-        path, sign, text = change.partition("=")
-        if not sign:
-            problems.append(f"--set must be INPUT=VALUE, such as nodes=1024; got {change}")
-            continue
-        # chain.block_seconds=6 or block_seconds=6; gas_prices.ML-DSA-44=4500 is of one scheme.
-        table, _, rest = path.partition(".")
-        name, _, scheme = (rest if table.casefold() in TABLES else path).partition(".")
-        name = values.canonical_case(name, INPUTS)
-        try:
-            check_name(name)
-        except UsageError as error:
-            problems.append(str(error))
-            continue
-        kind = INPUTS[name].field.type if name in INPUTS else None
-        if kind is Mapping and scheme:
-            by_scheme = settings.get(name, plan.value(name))
-            settings[name] = {**by_scheme, scheme: _value(text, float)}
-        elif kind is tuple:
-            settings[name] = tuple(filter(None, map(str.strip, text.split(","))))
-        elif kind in (None, Mapping):
-            problems.append(f"--set cannot change {name!r}; set it in a TOML file")
-        else:
-            settings[name] = text.casefold() if name == "law" else _value(text, kind)
-    try:
-        changed = plan.with_(**settings)
-    except UsageError as error:
-        problems.append(str(error))
-    if problems:
-        raise UsageError("\n".join(problems))
-    return changed
-
-
-def _value(text: str, kind: type) -> Any:
-    """Parse a value of a type; return invalid text as is, for the plan to reject."""
-    if kind is bool:
-        return {"true": True, "false": False}.get(text.casefold(), text)
-    parsers: dict[type, Callable[[str], Any]] = {
-        int: int, float: float, date: date.fromisoformat
-    }  # fmt: skip
-    try:
-        return parsers.get(kind, str)(text.replace("_", "") if kind in parsers else text)
-    except ValueError:
-        return text

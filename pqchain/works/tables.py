@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ import pandas as pd
 
 from pqchain.figures import MISSING, Kind, Unit, humanize
 from pqchain.render.table import Column, Shown, Table, verdict
+from pqchain.works.paper import Paper
 
 
 def claim_table(claims: pd.DataFrame, caption: str = "Verdicts on statements.") -> Table:
@@ -69,3 +71,26 @@ def _heading(name: str) -> str:
     for suffix in ("_seconds", "_bytes", "_percent", "_megahertz"):
         name = name.removesuffix(suffix)
     return {"printed_name": "printed as"}.get(name, humanize(name))
+
+
+def list_item(text: str) -> str:
+    """Return a text as an item of a list in lines of 100 columns."""
+    return textwrap.fill(text, 100, initial_indent="  - ", subsequent_indent="    ")
+
+
+def description(paper: Paper) -> str:
+    """Return the facts of a paper, its tables, errata and notes as text."""
+    facts = [("title", paper.title), ("", paper.title_korean), ("", paper.title_note)]
+    facts += [("authors", ", ".join(paper.authors)), ("venue", paper.venue)]
+    facts += [("year", str(paper.year)), *paper.machine.items()]
+    width = max(len(name) for name, _ in facts)
+    rows = [f"{name:<{width}}  {value}".rstrip() for name, value in facts if value]
+    rows += ["", "tables"]
+    width = max(map(len, paper.tables))
+    rows += [f"  {name:<{width}}  {layout.description}" for name, layout in paper.tables.items()]
+    for title, entries in (
+        ("errata", [f"{erratum.place}: {erratum.note}" for erratum in paper.errata]),
+        ("notes", paper.notes),
+    ):
+        rows += ["", title, *map(list_item, entries)] if entries else []
+    return "\n".join(rows)

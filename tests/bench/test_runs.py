@@ -10,7 +10,7 @@ import pytest
 import pqchain as pq
 from pqchain import results
 from pqchain.bench import runs
-from pqchain.commands.compare import _summary
+from pqchain.bench.sides import summary
 from pqchain.errors import DataError
 from tests.frames import run_of
 
@@ -79,9 +79,9 @@ def test_side_of_two_builds_of_a_library_is_rejected_and_sides_state_theirs() ->
     comparison = pq.bench.compare_runs({"old": [built("aa")] * 2, "new": built("ab")})
     sides = comparison.attrs["runs"]
     assert sides["old"]["libraries"] == {"hawk-ref": "aa"}
-    assert _summary(sides).splitlines()[2:] == [
+    assert summary(sides).splitlines()[2:] == [
         "different builds: hawk-ref",
-        _summary({"old": sides["old"], "new": sides["old"]}).splitlines()[-1],
+        summary({"old": sides["old"], "new": sides["old"]}).splitlines()[-1],
     ]
 
 

@@ -21,16 +21,6 @@ def test_json_output_equals_the_registry(capsys):
     assert "Kyber512" not in records
 
 
-def test_text_output_is_aligned_with_notes_on_stderr(capsys):
-    assert main(["algorithms", "--family", "Falcon"]) == 0
-    captured = capsys.readouterr()
-    lines = captured.out.splitlines()
-    assert len(lines) == 2 + 4
-    assert len({line.index("draft") for line in lines[2:]}) == 1
-    assert "~655" in captured.out
-    assert "Sizes in bytes" in captured.err
-
-
 def test_attacks_and_versions_are_shown(capsys):
     assert main(["algorithms", "--family", "MAYO"]) == 0
     captured = capsys.readouterr()

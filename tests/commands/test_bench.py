@@ -8,7 +8,7 @@ import pytest
 
 from pqchain import machine, results
 from pqchain.bench import operations as bench
-from pqchain.bench import presets, stored
+from pqchain.bench import stored
 from pqchain.commands.main import main
 from tests import frames
 
@@ -28,15 +28,6 @@ def test_bench_takes_names_repeated_and_by_commas(measured, capsys):
     shown = json.loads(capsys.readouterr().out)
     assert shown["provenance"]["machine_id"] == frames.PROVENANCE["machine_id"]
     assert shown["measurements"][0]["status"] == "ok"
-
-
-def test_bench_takes_its_preset_from_the_environment(measured, monkeypatch, capsys):
-    monkeypatch.setenv(presets.PRESET_VARIABLE, "paper")
-    assert main(["bench"]) == 0
-    monkeypatch.setenv(presets.PRESET_VARIABLE, "papers")
-    assert main(["bench"]) == 2
-    assert measured == [(None, None, None, "paper", False)]
-    assert "'papers'" in capsys.readouterr().err
 
 
 def test_bench_saves_with_provenance_and_samples(measured, tmp_path, capsys):

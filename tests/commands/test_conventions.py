@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import pqchain as pq
-from pqchain import figures, plots
 from pqchain.bench import presets, tables
 from pqchain.commands import main as cli
 from tests import frames
@@ -105,42 +104,10 @@ def test_changed_plan_keeps_user_schemes(capsys) -> None:
     assert {row["algorithm"] for row in figures} == {"Falcon-512", "Mine"}
 
 
-def test_plot_command_lists_every_plot(capsys) -> None:
-    assert cli.main(["plot", "--json"]) == 0
-    listed = [row["kind"] for row in json.loads(capsys.readouterr().out)]
-    drawn = [name for name in dir(plots) if name.startswith("plot_")]
-    assert [f"plot_{kind}" for kind in listed] == drawn
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"), [(-0.04, "0.0 %"), (0.0, "0.0 %"), (-0.06, "-0.1 %"), (3.14, "+3.1 %")]
-)
-def test_percentage_that_rounds_to_zero_has_no_sign(value: float, shown: str) -> None:
-    assert figures.percent(value).replace(figures.NARROW_SPACE, " ") == shown
-
-
-def test_missing_costs_file_is_reported(capsys) -> None:
-    assert cli.main(["consensus", "--costs", "nofile.csv"]) == 2
-    assert "does not exist" in capsys.readouterr().err
-
-
 def test_reduced_block_is_noted_in_its_row() -> None:
     blocks = frames.blocks(["Falcon-512"])
     blocks.attrs["provenance"] = {**frames.PROVENANCE, "transactions": 5000}
     assert "1000 of 5000" in tables.block_table(blocks).text()
-
-
-def test_operations_table_wraps() -> None:
-    text = tables.operation_table(frames.measurements(["SPHINCS+-SHA2-128f-simple"])).text(80)
-    assert "…" not in text
-    assert max(map(len, text.splitlines())) <= 80
-    assert text.count("samples") == 1
-
-
-def test_classical_schemes_have_no_nist_level() -> None:
-    """The registry and the table of operations once disagreed about secp256k1."""
-    for row in pq.algorithms.ALGORITHMS.values():
-        assert (row.nist_level == 0) == (not row.family_facts.post_quantum)
 
 
 @pytest.mark.native

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from pqchain.commands import main as cli
-from pqchain.works import registry
-from pqchain.works.printed import PRINTED
 
 pytestmark = pytest.mark.native
 
@@ -140,15 +138,6 @@ def test_doctor_tries_every_backend(capsys) -> None:
     assert all(row["works"] or row["reason"] for row in rows)
     assert cli.main(["falcon", "doctor"]) == 0
     assert "ok  kernel" in capsys.readouterr().out
-
-
-def test_every_row_has_one_kind() -> None:
-    frame = registry.get("falcon-hls").models()["table3"]()
-    assert list(frame.columns) == list(PRINTED.columns)
-    printed = frame[frame["kind"] == "published"]
-    assert sorted(printed["ours"]) == pytest.approx([0.0401, 0.0832, 0.4111, 0.8798])
-    schedule = frame[frame["implementation"] == "M4 + engine, no overlap, latencies 14 and 9"]
-    assert ((schedule["ratio"] - 1).abs() < 0.15).all()
 
 
 def test_rtl_figures_are_shown(capsys) -> None:

@@ -269,19 +269,6 @@ def test_shell_completes_commands_options_and_choices(capsys) -> None:
     assert main(["--completion", "csh"]) == 2
 
 
-@pytest.mark.parametrize("name", ["algorithms", "bench", "reencode", "study", "conform"])
-def test_help_of_a_command_loads_no_frames_and_no_plots(name):
-    probe = (
-        f"import sys; from pqchain.commands.main import main; code = main([{name!r}, '--help']); "
-        "heavy = {'pandas', 'matplotlib', 'oqs', 'tqdm', 'numba'} & set(sys.modules); "
-        "sys.exit(f'{code} {heavy}' if code or heavy else 0)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", probe], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-
-
 def test_doctor_works_where_pandas_does_not():
     probe = (
         "import sys; sys.modules['pandas'] = None; from pqchain.commands.main import main; "

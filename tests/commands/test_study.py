@@ -53,13 +53,6 @@ def test_preset_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> None:
     assert set(given["source"]) == {"given: the command line"}
 
 
-def test_network_can_be_set(capsys) -> None:
-    change = ["--set", "law=gossip", "--set", "peers=4", "--set", "world=true"]
-    assert cli.main(["study", "pqdpol", "--draws", "1", "--json", *change]) == 0
-    sources = {row["source"] for row in json.loads(capsys.readouterr().out)["figures"]}
-    assert any("gossip" in source for source in sources)
-
-
 def test_inputs_are_listed_with_units_and_help_names_every_figure(capsys) -> None:
     assert cli.main(["study", "--inputs"]) == 0
     assert "rate_bits_per_second" in capsys.readouterr().out

@@ -21,15 +21,6 @@ def words(tmp_path: Path) -> list[str]:
     return ["whatif", "bnb", "ml-dsa-44", "--draws", "1", "--measurements", str(file)]
 
 
-def test_answer_fits_in_eighty_columns(words: list[str], capsys) -> None:
-    assert cli.main(words) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("ML-DSA-44 on BNB Smart Chain\n")
-    assert max(map(len, out.splitlines())) <= 80
-    assert "with the key in each transaction" in out and "with the key in the account" in out
-    assert "test-machine-00000000" in out
-
-
 def test_every_format(words: list[str], capsys) -> None:
     assert cli.main([*words, "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
