@@ -12,8 +12,7 @@ from pqchain import algorithms, figures
 from pqchain.bench import variation
 from pqchain.bench.comparing import FLOOR, RESOLUTION
 from pqchain.figures import BYTES, COUNT, RATIO, SECONDS, Kind, Unit
-from pqchain.measurements import algorithms_of
-from pqchain.render.table import Column, Shown, Table, ours
+from pqchain.render.table import Column, Shown, Table
 
 Record = Mapping[Any, Any]
 
@@ -91,7 +90,7 @@ def _or_missing(text: str) -> str:
 _IMPLEMENTATION = Column("implementation", show=_or_missing)
 
 
-def block_table(frame: pd.DataFrame, *, part: str = "") -> Table:
+def block_table(frame: pd.DataFrame) -> Table:
     """Return a table of a `measure_blocks` frame, a row per scheme; times are per transaction."""
     counts = list(dict.fromkeys(frame["threads"]))
     times = ["wallet", "sign", *(f"verify ×{count}" for count in counts), f"whole ×{counts[-1]}"]
@@ -135,7 +134,6 @@ def block_table(frame: pd.DataFrame, *, part: str = "") -> Table:
         "number of threads; whole: from the bytes of the block to the new balances; code: what "
         "decodes, hashes and settles the whole block.",
         source=(Kind.MEASURED,),
-        part=part,
     )
 
 
@@ -144,7 +142,7 @@ def operation_table(measurements: pd.DataFrame) -> Table:
     spread = Column("spread", numeric=True, show=str)
     columns: list[Column | str] = [
         "algorithm", _IMPLEMENTATION, "operation", "median_seconds", spread, "min_seconds",
-        "p95_seconds", "samples",
+        Column("p95", numeric=True, key="p95_seconds"), "samples",
     ]  # fmt: skip
     records = measurements.to_dict("records")
     shown = measurements.assign(
@@ -271,53 +269,6 @@ def _compared_notes(compared: pd.DataFrame) -> list[str]:
         f"correction for {known.sum()} rows. No difference: the interval excludes "
         f"{100 * (RESOLUTION - 1):.0f} %.",
     ]
-
-
-def measurement_tables(measurements: pd.DataFrame, *, part: str = "") -> list[Table]:
-    """Return tables of medians and MADs: one of signature schemes, then one of KEMs."""
-    kind_of = {row.name: row.kind for row in algorithms_of(measurements)}
-    kinds = measurements["algorithm"].map(kind_of)
-    titles = {"signature": "Signature schemes", "kem": "Key encapsulation"}
-    return [
-        _measurement_table(measurements[kinds == kind], title, part)
-        for kind, title in titles.items()
-        if (kinds == kind).any()
-    ]
-
-
-def _measurement_table(measurements: pd.DataFrame, title: str, part: str) -> Table:
-    present = set(measurements["operation"])
-    operations = [name for name in algorithms.OPERATIONS if name in present]
-    columns = [Column("algorithm"), _IMPLEMENTATION]
-    for name in map(figures.humanize, operations):
-        columns += [
-            Column("median", name, True, unit=SECONDS),
-            Column("± MAD", name, True, unit=SECONDS, digits=2),
-            Column("samples", name, True, figures.integer),
-        ]
-    rows, remarks = [], []
-    for pair, group in measurements.groupby(["algorithm", "implementation"], sort=False):
-        records = group.to_dict("records")
-        timed = {record["operation"]: record for record in records if record["status"] == "ok"}
-        row: list[Any] = [*pair]
-        for record in map(timed.get, operations):
-            known = record and [
-                ours(record["median_seconds"]),
-                record["mad_seconds"],
-                record["samples"],
-            ]
-            row += known or [math.nan] * 3
-        rows.append(row)
-        remarks.append("; ".join(dict.fromkeys(filter(None, map(_remark, records)))))
-    return Table(
-        columns=columns,
-        rows=rows,
-        remarks=remarks,
-        caption=f"{title}: median and MAD of each time.",
-        source=(Kind.MEASURED,),
-        row_headers=2,
-        part=part,
-    )
 
 
 def _remark(record: Record) -> str:

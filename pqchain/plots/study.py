@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import partial
 
@@ -15,7 +16,6 @@ from pqchain import figures
 from pqchain.figures import BYTES, Unit
 from pqchain.plots import canvas, marks
 from pqchain.plots.marks import props
-from pqchain.render.terminal import at_hyphens
 
 
 def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -164,7 +164,7 @@ def plot_cost_on_chains(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         axes.set(xlim=(-0.5, len(schemes) - 0.5), ylim=(len(titles) - 0.5, -0.5))
         axes.xaxis.tick_top()
         width = 40 if canvas.narrow() else 11
-        axes.set_xticks(range(len(schemes)), [at_hyphens(name, width) for name in schemes])
+        axes.set_xticks(range(len(schemes)), [_at_hyphens(name, width) for name in schemes])
         axes.tick_params(axis="x", labelrotation=90 if canvas.narrow() else 0)
         marked = [f"{it}{'' if tested[it] else figures.NARROW_SPACE + '*'}" for it in titles]
         axes.set_yticks(
@@ -287,3 +287,13 @@ def _events(frame: pd.DataFrame) -> dict[str, list[float]]:
         )
         if len(days)
     }
+
+
+def _at_hyphens(name: str, width: int) -> str:
+    """Return a name in lines of at most `width` letters, broken after hyphens only."""
+    lines = [""]
+    for part in re.findall(r"[^-]+-*|-+", name):
+        if lines[-1] and len(lines[-1]) + len(part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)

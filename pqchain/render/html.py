@@ -63,12 +63,11 @@ def join(*parts: str) -> Markup:
     return Markup("".join(escaped))
 
 
-def badge(verdict: str, *, short: bool = False) -> Markup:
-    """Return a verdict as sign and word in a colour; if short, only screen readers get the word."""
+def badge(verdict: str) -> Markup:
+    """Return a verdict as sign and word in a colour."""
     tone, sign = VERDICTS.get(verdict, ("open", ""))
     mark = element("span", sign, aria_hidden="true")
-    word = element("span", f" {verdict}", class_="unseen" if short else "")
-    return element("span", mark, word, class_=f"badge {tone}", title=verdict if short else "")
+    return element("span", mark, f" {verdict}", class_=f"badge {tone}")
 
 
 def labels(*kinds: str, short: bool = False) -> Markup:
@@ -136,7 +135,6 @@ def document(
     contents: Iterable[tuple[str, str]],
     *children: str,
     pages: Iterable[tuple[str, str]] = (),
-    script: str = "",
 ) -> str:
     """Return a page; `contents` are (identifier, title), `pages` of the site (file, title)."""
     # Style and script are embedded, because a page must not load other files.
@@ -149,12 +147,11 @@ def document(
     ]
     lists = [bullets(entries) for entries in (siblings, items) if entries]
     navigation = element("nav", *lists, aria_label="Contents")
-    after = f"<script>\n{script}</script>\n" if script else ""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f'<meta name="generator" content="{MADE_BY}">\n'
         f"<title>{html.escape(visible(title))}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
-        f"{navigation}\n{element('main', *children)}\n{after}</body>\n</html>\n"
+        f"{navigation}\n{element('main', *children)}\n</body>\n</html>\n"
     )

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from numbers import Real
 from typing import TYPE_CHECKING, Any
-from unicodedata import east_asian_width
 
 from pqchain import algorithms, figures
 from pqchain.escapes import markdown, visible
@@ -75,9 +74,9 @@ class Shown:
 _WIDE = 9
 
 
-def verdict(word: str, *, short: bool = False) -> Shown:
+def verdict(word: str) -> Shown:
     """Return a cell for a verdict, with a sign and a colour on a page."""
-    return Shown(word, word, html.badge(word, short=short))
+    return Shown(word, word, html.badge(word))
 
 
 def ours(value: float, show: Callable[[float], str] = SECONDS.text) -> Shown:
@@ -104,8 +103,6 @@ class Table:
     remarks: Sequence[str] = ()
     """A remark for each row, or ""."""
     notes: Sequence[str] = ()
-    part: str = ""
-    """The part of a chapter that the table belongs to."""
     style: str = ""
     """A class of the style sheet."""
 
@@ -136,16 +133,9 @@ class Table:
 
         Without a width a row is a line, however long, because a file or a pipe has no width.
         """
-        cells = self._cells(_text)
-        firsts = zip(cells, self._spans(cells, [""] * len(cells)), strict=True)
-        # Text has no merged cells, so repeated first cells are left blank.
-        cells = [[row[0] if span else "", *row[1:]] for row, span in firsts]
-        layout = "\n".join(_layout(self.columns, cells))
-        if (width is not None and max(map(_display_width, layout.splitlines())) > width) or colour:
-            layout = terminal.layout(
-                self.columns, cells, width or _display_width(layout), row_headers=self.row_headers,
-                colour=colour,
-            )  # fmt: skip
+        layout = terminal.layout(
+            self.columns, self._cells(_text), width, merge=self.row_headers > 1, colour=colour
+        )
         pairs = zip(self.rows, self._remarks, strict=True)
         remarks = [f"{row[0]}: {remark}" for row, remark in pairs if remark]
         below = visible("\n".join(f"- {line}" for line in dict.fromkeys([*remarks, *self.notes])))
@@ -178,26 +168,23 @@ class Table:
 
     def html(self) -> Markup:
         """Return the table as HTML, with its notes below."""
-        headers = self.row_headers
-        body = self._cells(_markup)
-        values = self._cells(_value)
-        spans = self._spans(body, self._remarks)
-        written = []
-        for row, value, span, remark in zip(body, values, spans, self._remarks, strict=True):
-            cells = []
-            for index, (column, cell) in enumerate(zip(self.columns, row, strict=True)):
-                if index == 0 and not span:
-                    continue
-                attributes = {"class_": "number" if column.numeric else ""}
-                attributes["data_value"] = value[index]
-                if index < headers:
-                    attributes["scope"] = "rowgroup" if index == 0 and span > 1 else "row"
-                    attributes["rowspan"] = str(span) if index == 0 and span > 1 else ""
-                cells.append(element("th" if index < headers else "td", cell, **attributes))
-            written.append(element("tr", *cells, class_="first" if span else ""))
+        written, previous = [], ""
+        for row, remark in zip(self._cells(_markup), self._remarks, strict=True):
+            is_repeated = self.row_headers > 1 and row[0] == previous
+            previous = row[0]
+            cells = [
+                element(
+                    "th" if index < self.row_headers else "td", "" if at_repeat else cell,
+                    class_="number" if column.numeric else "",
+                    scope="row" if index < self.row_headers else "",
+                )
+                for index, (column, cell) in enumerate(zip(self.columns, row, strict=True))
+                for at_repeat in [is_repeated and index == 0]
+            ]  # fmt: skip
+            written.append(element("tr", *cells, class_="" if is_repeated else "first"))
             if remark:
-                wide = str(len(self.columns) - (headers > 1))
-                written.append(element("tr", element("td", remark, colspan=wide), class_="remark"))
+                wide = element("td", remark, colspan=str(len(self.columns)))
+                written.append(element("tr", wide, class_="remark"))
         title = element("caption", html.labels(*self.source), Markup(" "), self.caption)
         head = element("thead", *_heading_rows(self.columns))
         table = element("table", title, head, element("tbody", *written))
@@ -222,17 +209,6 @@ class Table:
     def _cells(self, show: Callable[[Column, Any], str]) -> list[list[str]]:
         return [[show(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]
 
-    def _spans(self, rows: Sequence[Sequence[str]], remarks: Sequence[str]) -> list[int]:
-        """Return the row span of each first cell, rows of remarks included; 0 for merged cells."""
-        if self.row_headers < 2:
-            return [1] * len(rows)
-        spans: list[int] = []
-        for _, members in groupby(range(len(rows)), key=lambda index: rows[index][0]):
-            indices = list(members)
-            covered = len(indices) + sum(bool(remarks[index]) for index in indices)
-            spans += [covered] + [0] * (len(indices) - 1)
-        return spans
-
     @property
     def _remarks(self) -> Sequence[str]:
         return self.remarks or [""] * len(self.rows)
@@ -244,48 +220,6 @@ def _text(column: Column, cell: Any) -> str:
 
 def _markup(column: Column, cell: Any) -> str:
     return cell.html or cell.text if isinstance(cell, Shown) else column.text(cell)
-
-
-def _value(column: Column, cell: Any) -> str:
-    value = _plain(cell) if column.numeric else None
-    # bool is a subclass of int, but not a number to sort by.
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return f"{value:.6g}" if is_number else ""
-
-
-def _layout(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Iterator[str]:
-    rows = [[visible(column.title) for column in columns], *cells]
-    widths = [max(map(_display_width, texts)) for texts in zip(*rows, strict=True)]
-    right = [column.numeric for column in columns]
-    if any(column.group for column in columns):
-        widths, groups = _groups(columns, widths)
-        yield groups.rstrip()
-    for number, row in enumerate(rows):
-        padded = zip(row, widths, right, strict=True)
-        yield "  ".join(_padded(*cell) for cell in padded).rstrip()
-        if number == 0:
-            yield "  ".join("─" * width for width in widths)
-
-
-def _groups(columns: Sequence[Column], widths: Sequence[int]) -> tuple[list[int], str]:
-    """Return the widths of columns with room for the titles of groups, and the line of these."""
-    wide, titles = list(widths), []
-    for name, members in groupby(range(len(columns)), lambda at: visible(columns[at].group)):
-        places = list(members)
-        span = sum(wide[at] + 2 for at in places) - 2
-        wide[places[-1]] += max(0, _display_width(name) - span)
-        titles.append(_padded(name, max(span, _display_width(name))))
-    return wide, "  ".join(titles)
-
-
-def _padded(text: str, width: int, right: bool = False) -> str:
-    padding = " " * (width - _display_width(text))
-    return padding + text if right else text + padding
-
-
-def _display_width(text: str) -> int:
-    """Return the width in terminal columns; wide characters, such as Korean, take two."""
-    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def _plain(cell: Any) -> Any:
@@ -300,20 +234,19 @@ def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(escaped)} |"
 
 
-def _heading_rows(columns: Sequence[Column]) -> list[Markup]:
-    def heading(column: Column, rowspan: str = "") -> Markup:
-        kind = "number" if column.numeric else ""
-        return element("th", column.title, scope="col", class_=kind, rowspan=rowspan)
-
-    if not any(column.group for column in columns):
-        return [element("tr", *(heading(column) for column in columns))]
-    upper, lower = [], []
-    for group, members in groupby(columns, key=lambda column: column.group):
-        grouped = list(members)
-        if group:
-            width = str(len(grouped))
-            upper.append(element("th", group, scope="colgroup", colspan=width, class_="group"))
-            lower += [heading(column) for column in grouped]
-        else:
-            upper += [heading(column, rowspan="2") for column in grouped]
-    return [element("tr", *upper, class_="upper"), element("tr", *lower, class_="lower")]
+def _heading_rows(columns: Sequence[Column]) -> Iterator[Markup]:
+    has_groups = any(column.group for column in columns)
+    if has_groups:
+        spans = [(group, list(span)) for group, span in groupby(columns, lambda it: it.group)]
+        cells = [
+            element("th", group, scope="colgroup", colspan=str(len(span)), class_="group")
+            if group
+            else element("td", colspan=str(len(span)))
+            for group, span in spans
+        ]
+        yield element("tr", *cells, class_="upper")
+    titles = (
+        element("th", column.title, scope="col", class_="number" if column.numeric else "")
+        for column in columns
+    )
+    yield element("tr", *titles, class_="lower" if has_groups else "")

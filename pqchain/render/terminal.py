@@ -1,31 +1,26 @@
-"""Tables and texts for a terminal: wrapped between words, and coloured for people."""
+"""Tables and texts in columns: wrapped between words, and coloured for people."""
 
-# The only module that imports rich.
 from __future__ import annotations
 
-import io
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
+from unicodedata import east_asian_width
 
 from pqchain.escapes import visible
-from pqchain.figures import NARROW_SPACE
 from pqchain.render.html import VERDICTS
 
 if TYPE_CHECKING:
-    from rich.align import VerticalAlignMethod
-    from rich.console import JustifyMethod
-
     from pqchain.render.table import Column
 
-GAP = 2
-"""Spaces between two columns."""
+_GAP = "  "
 
-_TIGHT = "\ue000"
-"""Stands for a space at which no line breaks; rich would break at a narrow space."""
+_STYLES = {"good": "32", "bad": "31"}
+"""Escape sequences of the tones of verdicts: green and red."""
 
-_STYLES = {"good": "green", "bad": "red", "mixed": "yellow", "open": ""}
+_BOLD, _YELLOW = "1", "33"
 
 _WARNING = re.compile(r"^(! |Warning)")
 
@@ -33,32 +28,116 @@ _WARNING = re.compile(r"^(! |Warning)")
 def layout(
     columns: Sequence[Column],
     rows: Sequence[Sequence[str]],
-    width: int,
+    width: int | None = None,
     *,
-    row_headers: int = 1,
+    merge: bool = False,
     colour: bool = False,
 ) -> str:
-    """Return rows of texts as a table of at most `width` terminal columns.
+    """Return rows of texts as a table of at most `width` terminal columns; None for any width.
 
-    Cells wrap between words. A table that is still too wide continues below with its remaining
-    columns; the first `row_headers` columns are repeated there, and the texts after them that
-    identify a row. Only the words of a row header and one more column exceed the width, where it is
-    too small for both.
+    If it is too wide, cells wrap between words, those of the widest columns first. If that is not
+    enough, the table continues below with its other columns. With `merge`, equal first cells below
+    each other are written once.
     """
-    titles = list(map(visible, _titles(columns, width)))
-    texts = [[_tight(text) for text in row] for row in rows]
-    cells = list(zip(titles, *texts, strict=True))
+    titles = [visible(column.title) for column in columns]
     groups = [visible(column.group) for column in columns]
-    least = [max(map(_longest_word, [*cells[at], groups[at]])) for at in range(len(columns))]
-    most = [max(map(_longest_line, [*cells[at], groups[at]])) for at in range(len(columns))]
-    heads = _heads(columns, least, most, row_headers, width)
-    return "\n\n".join(
-        _rendered(
-            columns, [_grouped(columns, titles, part), *texts],
-            dict(zip(part, _widths(part, least, most, width), strict=True)), colour,
-        )
-        for part in _parts(least, heads, width)
-    )  # fmt: skip
+    cells = list(zip(titles, *rows, strict=True))
+    widths = [max(map(display_width, texts)) for texts in cells]
+    words = ([word for text in texts for word in text.split(" ")] for texts in cells)
+    least = [max(map(display_width, each)) for each in words]
+    for group, members in groupby(range(len(columns)), groups.__getitem__):
+        *_, last = span = list(members)
+        widths[last] += max(0, display_width(group) - _total(widths[at] for at in span))
+    while width is not None and _total(widths) > width:
+        if wide := [at for at in range(len(columns)) if widths[at] > least[at]]:
+            widths[max(wide, key=widths.__getitem__)] -= 1
+            continue
+        parts = _parts(columns, least, width)
+        if len(parts) == 1:
+            break
+        return "\n\n".join(
+            layout(
+                [columns[at] for at in part], [[row[at] for at in part] for row in rows], width,
+                merge=merge, colour=colour,
+            )
+            for part in parts
+        )  # fmt: skip
+    bold = _BOLD * colour
+    lines: list[str] = []
+    if any(groups):
+        spans = [list(span) for _, span in groupby(range(len(columns)), groups.__getitem__)]
+        sums = [_total(widths[at] for at in span) for span in spans]
+        heads = [(groups[span[0]], bold) for span in spans]
+        lines += _lines(heads, sums, [False] * len(spans), is_bottom=True)
+    numeric = [column.numeric for column in columns]
+    # A title stands on the line above its figures, also where others are longer.
+    lines += _lines([(title, bold) for title in titles], widths, numeric, is_bottom=True)
+    lines.append(_GAP.join("─" * width for width in widths))
+    first = ""
+    for row in rows:
+        cells = ["" if merge and row[0] == first else row[0], *row[1:]]
+        first = row[0]
+        lines += _lines([(cell, _style(cell) * colour) for cell in cells], widths, numeric)
+    return "\n".join(lines)
+
+
+def _parts(columns: Sequence[Column], least: Sequence[int], width: int) -> list[list[int]]:
+    """Return the columns of each part of a table; the first texts, which name a row, repeat."""
+    heads = [0]
+    for at in range(1, len(columns)):
+        with_next = _total([*least[: at + 1], max(least[at + 1 :], default=width)])
+        if columns[at].numeric or with_next > width:
+            break
+        heads.append(at)
+    parts = [heads]
+    for at in range(len(heads), len(columns)):
+        longer = [*parts[-1], at]
+        if len(longer) > len(heads) + 1 and _total(least[i] for i in longer) > width:
+            parts.append(heads)
+        parts[-1] = [*parts[-1], at]
+    return parts
+
+
+def _lines(
+    cells: Sequence[tuple[str, str]],
+    widths: Sequence[int],
+    numeric: Sequence[bool],
+    *,
+    is_bottom: bool = False,
+) -> Iterator[str]:
+    """Yield the lines of cells, pairs of text and style, next to each other."""
+    texts = [_wrapped(text, width) for (text, _), width in zip(cells, widths, strict=True)]
+    height = max(map(len, texts))
+    for at in range(height):
+        line = []
+        for (_, style), lines, width, right in zip(cells, texts, widths, numeric, strict=True):
+            index = at - (height - len(lines)) * is_bottom
+            text = lines[index] if 0 <= index < len(lines) else ""
+            padding = " " * (width - display_width(text))
+            line.append(padding * right + styled(text, style) + padding * (not right))
+        yield _GAP.join(line).rstrip()
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Return a text in lines of at most `width` terminal columns, broken at spaces only."""
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if lines[-1] and display_width(longer) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def _style(text: str) -> str:
+    """Return the escape sequence of a verdict or status, "" for other texts."""
+    return _STYLES.get(VERDICTS.get(text, ("", ""))[0], "")
+
+
+def styled(text: str, style: str) -> str:
+    """Return a text with an escape sequence, "" for none."""
+    return f"\x1b[{style}m{text}\x1b[0m" if style and text else text
 
 
 def wrapped(text: str, width: int, *, colour: bool = False) -> str:
@@ -75,152 +154,15 @@ def wrapped(text: str, width: int, *, colour: bool = False) -> str:
             line, max(width, 20), subsequent_indent=hanging, break_long_words=False,
             break_on_hyphens=False,
         ) or [""]  # fmt: skip
-        if colour and _WARNING.match(line):
-            parts = [f"\x1b[33m{part}\x1b[0m" for part in parts]
-        lines += parts
+        lines += [styled(part, _YELLOW * bool(colour and _WARNING.match(line))) for part in parts]
     return "\n".join(lines)
 
 
-def _titles(columns: Sequence[Column], width: int) -> list[str]:
-    """Return the title of each column, in several lines if the columns are many."""
-    # A name breaks after hyphens only where columns as wide as it would not fit.
-    return [
-        at_hyphens(column.title, max(12, width // len(columns) - GAP))
-        if len(columns) * (len(column.title) + GAP) > width
-        else column.title
-        for column in columns
-    ]
+def _total(widths: Iterable[int]) -> int:
+    listed = list(widths)
+    return sum(listed) + len(_GAP) * (len(listed) - 1)
 
 
-def _grouped(columns: Sequence[Column], titles: Sequence[str], part: Sequence[int]) -> list[str]:
-    """Return the headings of a part of the table: titles, under their group where one begins."""
-    headings, before = list(titles), ""
-    for at in part:
-        group = visible(columns[at].group)
-        if group and group != before:
-            headings[at] = f"{group}\n{titles[at]}"
-        before = group
-    return headings
-
-
-def _heads(
-    columns: Sequence[Column],
-    least: Sequence[int],
-    most: Sequence[int],
-    row_headers: int,
-    width: int,
-) -> list[int]:
-    """Return the columns that each part repeats: row headers, and short texts that follow them.
-
-    They identify a row. They take up to two thirds of the width, and leave room for a word of each
-    other column.
-    """
-    heads = list(range(min(row_headers, len(columns))))
-    for at in range(len(heads), len(columns)):
-        taken = sum(most[i] + GAP for i in [*heads, at])
-        room = max(least[at + 1 :], default=width)
-        if columns[at].numeric or taken > width * 2 // 3 or taken + room > width:
-            break
-        heads.append(at)
-    return heads
-
-
-def at_hyphens(name: str, width: int) -> str:
-    """Return a name in lines of at most `width` letters, broken after hyphens only."""
-    lines = [""]
-    for part in re.findall(r"[^-]+-*|-+", name):
-        if lines[-1] and len(lines[-1]) + len(part) > width:
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(lines)
-
-
-def _longest_word(text: str) -> int:
-    return max((_cells(word) for word in text.split()), default=0)
-
-
-def _longest_line(text: str) -> int:
-    return max(map(_cells, text.split("\n")), default=0)
-
-
-def _cells(text: str) -> int:
-    from rich.cells import cell_len
-
-    return cell_len(text)
-
-
-def _parts(least: Sequence[int], heads: list[int], width: int) -> list[list[int]]:
-    """Return the columns of each part of a table, so that the longest words fit."""
-    parts = [heads]
-    taken = first = sum(least[at] + GAP for at in heads)
-    for at in range(len(heads), len(least)):
-        if len(parts[-1]) > len(heads) and taken + least[at] > width:
-            parts.append(heads)
-            taken = first
-        parts[-1] = [*parts[-1], at]
-        taken += least[at] + GAP
-    return parts
-
-
-def _widths(
-    part: Sequence[int], least: Sequence[int], most: Sequence[int], width: int
-) -> list[int]:
-    """Return the widths of columns: what is left after the longest words goes to all in turn."""
-    widths = {at: least[at] for at in part}
-    left = width - sum(widths.values()) - GAP * (len(part) - 1)
-    while left > 0 and (short := [at for at in part if widths[at] < most[at]]):
-        for at in short[:left]:
-            widths[at] += 1
-        left -= len(short)
-    return list(widths.values())
-
-
-def _rendered(
-    columns: Sequence[Column],
-    cells: Sequence[Sequence[str]],
-    widths: dict[int, int],
-    colour: bool,
-) -> str:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    def grid(vertical: VerticalAlignMethod) -> Table:
-        table = Table(
-            box=None, pad_edge=False, padding=(0, GAP, 0, 0), show_header=False, show_edge=False
-        )
-        for at, width in widths.items():
-            justify: JustifyMethod = "right" if columns[at].numeric else "left"
-            table.add_column(justify=justify, width=width, overflow="fold", vertical=vertical)
-        return table
-
-    # A title stands on the line above its figures, also where its neighbours have a group.
-    head, body = grid("bottom"), grid("top")
-    head.add_row(*(Text(cells[0][at], style="bold") for at in widths))
-    body.add_row(*("─" * width for width in widths.values()))
-    for row in cells[1:]:
-        body.add_row(*(Text(row[at], style=_style(row[at])) for at in widths))
-    stream = io.StringIO()
-    console = Console(
-        file=stream, width=sum(widths.values()) + GAP * len(widths), force_terminal=colour,
-        legacy_windows=False, color_system="standard" if colour else None,
-        force_jupyter=False,  # in a notebook, rich would display the table and leave the file empty
-    )  # fmt: skip
-    console.print(head, body, sep="")
-    return "\n".join(_stripped(stream.getvalue().replace(_TIGHT, NARROW_SPACE)))
-
-
-def _stripped(text: str) -> Iterator[str]:
-    for line in text.splitlines():
-        if bare := line.rstrip():
-            yield bare
-
-
-def _tight(text: str) -> str:
-    return text.replace(NARROW_SPACE, _TIGHT).replace("\N{NO-BREAK SPACE}", _TIGHT)
-
-
-def _style(text: str) -> str:
-    """Return the style of a cell: colours of verdicts and statuses."""
-    tone, _ = VERDICTS.get(text, ("open", ""))
-    return _STYLES.get(tone, "")
+def display_width(text: str) -> int:
+    """Return the width in terminal columns; wide characters, such as Korean, take two."""
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
