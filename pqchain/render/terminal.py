@@ -41,9 +41,9 @@ def layout(
     """
     titles = [visible(column.title) for column in columns]
     groups = [visible(column.group) for column in columns]
-    cells = list(zip(titles, *rows, strict=True))
-    widths = [max(map(display_width, texts)) for texts in cells]
-    words = ([word for text in texts for word in text.split(" ")] for texts in cells)
+    texts_of = list(zip(titles, *rows, strict=True))
+    widths = [max(map(display_width, texts)) for texts in texts_of]
+    words = ([word for text in texts for word in text.split(" ")] for texts in texts_of)
     least = [max(map(display_width, each)) for each in words]
     for group, members in groupby(range(len(columns)), groups.__getitem__):
         *_, last = span = list(members)
