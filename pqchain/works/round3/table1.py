@@ -77,7 +77,8 @@ def cross_check(measurements: pd.DataFrame) -> pd.DataFrame:
     measured.
     """
     fine = measurements[measurements["status"] == "ok"]
-    split = fine["implementation"].str.split("/", expand=True)
+    # Two columns also if nothing was measured.
+    split = fine["implementation"].str.extract("(.*)/(.*)")
     keys = [fine["algorithm"], fine["operation"], split[1], split[0]]
     seconds = dict(zip(zip(*keys, strict=True), fine["median_seconds"], strict=True))
     rows = []
