@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pqchain.escapes import visible
 
 if TYPE_CHECKING:
-    from pqchain.render.table import Column
+    from pqchain.render.column import Column
 
 # Characters that pdfLaTeX rejects or reads as commands.
 _TEX = {

@@ -13,7 +13,7 @@ from pqchain.escapes import visible
 from pqchain.render.html import VERDICTS
 
 if TYPE_CHECKING:
-    from pqchain.render.table import Column
+    from pqchain.render.column import Column
 
 _GAP = "  "
 
