@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import textwrap
 from collections.abc import Mapping
 from functools import partial
 
@@ -164,7 +164,7 @@ def plot_cost_on_chains(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         axes.set(xlim=(-0.5, len(schemes) - 0.5), ylim=(len(titles) - 0.5, -0.5))
         axes.xaxis.tick_top()
         width = 40 if canvas.narrow() else 11
-        axes.set_xticks(range(len(schemes)), [_at_hyphens(name, width) for name in schemes])
+        axes.set_xticks(range(len(schemes)), [textwrap.fill(name, width) for name in schemes])
         axes.tick_params(axis="x", labelrotation=90 if canvas.narrow() else 0)
         marked = [f"{it}{'' if tested[it] else figures.NARROW_SPACE + '*'}" for it in titles]
         axes.set_yticks(
@@ -287,13 +287,3 @@ def _events(frame: pd.DataFrame) -> dict[str, list[float]]:
         )
         if len(days)
     }
-
-
-def _at_hyphens(name: str, width: int) -> str:
-    """Return a name in lines of at most `width` letters, broken after hyphens only."""
-    lines = [""]
-    for part in re.findall(r"[^-]+-*|-+", name):
-        if lines[-1] and len(lines[-1]) + len(part) > width:
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(lines)
