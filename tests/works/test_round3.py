@@ -161,6 +161,7 @@ def test_cross_check_pairs_both_versions():
         "Classic-McEliece-348864", "Kyber512", "Dilithium2", "Falcon-512",
     }  # fmt: skip
     assert len(checks) == 4 * 3 * 2
+    assert round3.cross_check(measured().head(0)).empty
     assert np.allclose(checks["other_seconds"], 2 * checks["main_seconds"])
     avx2 = checks["variant"] == "avx2"
     assert np.allclose(checks.loc[avx2, ["main_speedup", "other_speedup"]], 4)
