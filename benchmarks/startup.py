@@ -13,10 +13,10 @@ from harness import spread, table
 
 CASES = {
     "python -c 'import pqchain'": (["-c", "import pqchain"], 0.1),
-    "pqchain --help": (["-m", "pqchain", "--help"], 0.15),
-    "pqchain bench --help": (["-m", "pqchain", "bench", "--help"], 0.2),
-    "pqchain reencode --help": (["-m", "pqchain", "reencode", "--help"], 0.3),
-    "pqchain consensus --help": (["-m", "pqchain", "consensus", "--help"], 0.4),
+    "pqchain --help": (["-m", "pqchain", "--help"], 0.3),
+    "pqchain bench --help": (["-m", "pqchain", "bench", "--help"], 0.45),
+    "pqchain reencode --help": (["-m", "pqchain", "reencode", "--help"], 0.45),
+    "pqchain consensus --help": (["-m", "pqchain", "consensus", "--help"], 0.45),
 }
 """Arguments of Python and the bound of the median in seconds, by command."""
 

@@ -215,6 +215,7 @@ def rtl(*, form: values.Format = values.TEXT) -> int:
     return console.show(
         form, {**data, **provenance, "limits": list(engine.LIMITS)},
         *(Table.of(frame, list(frame.columns)) for frame in shown),
+        Table.of(frames["leaks"], ["configuration", "degree", "attempts", "t", "least_difference"]),
         remarks=[f"- {text}" for text in engine.LIMITS],
     )  # fmt: skip
 

@@ -64,8 +64,9 @@ def command(app: App, words: Sequence[str], width: int, *, everything: bool) -> 
         listed = [line for name in app for line in _entry(name, _doc(app[name])[0], width)]
         parts = [f"{usage} COMMAND ...", *_prose(first, width), "commands:\n" + "\n".join(listed)]
         return "\n\n".join([*parts, *_prose(rest, width)])
+    _, description, described, examples = _doc(app)
     # A parameter that only groups others has the name *.
-    collected = app.assemble_argument_collection(parse_docstring=True)
+    collected = app.assemble_argument_collection()
     arguments = [row for row in collected if row.parse and "*" not in row.name]
     shown = [row for row in arguments if row.show or everything]
     positional = [
@@ -74,12 +75,11 @@ def command(app: App, words: Sequence[str], width: int, *, everything: bool) -> 
     groups: dict[str, list[str]] = {"arguments": [], "options": []}
     for row in shown:
         title = "arguments" if _is_positional(row) else _group(row)
-        groups.setdefault(title, []).extend(_entry(_usage(row), _about(row), width))
+        groups.setdefault(title, []).extend(_entry(_usage(row), _about(row, described), width))
     module = inspect.getdoc(inspect.getmodule(app.default_command)) or ""
     details = module.partition("\n\n")[2] if len(words) == 1 else ""
     if details or not all(row.show for row in arguments):
         groups["output"] += _entry("--help-all", "show the rarer options, and details", width)
-    _, description, examples = _doc(app)
     return "\n\n".join([
         " ".join([usage, *positional, "[OPTIONS]"]), *_prose(description, width),
         *("\n".join([f"{title}:", *lines]) for title, lines in groups.items() if lines),
@@ -97,14 +97,15 @@ def _is_positional(row: Argument) -> bool:
     return row.index is not None
 
 
-def _doc(app: App) -> tuple[str, str, str]:
-    """Return the first line of a command's docstring, its text before Args, and that after it."""
+def _doc(app: App) -> tuple[str, str, dict[str, str], str]:
+    """Return first line, description, texts of the parameters, and examples of a docstring."""
     doc = inspect.getdoc(app.default_command) or ""
-    description, args, rest = doc.partition("\n\nArgs:\n")
-    if not args:
-        description, examples, rest = doc.partition("\n\nExamples:\n")
-        rest = f"Examples:\n{rest}" if examples else ""
-    return doc.partition("\n")[0], description, re.sub(r"\A( .*\n|\n)*( .*\Z)?", "", rest)
+    start = re.search(r"\n\n(?:Args:\n|(?=Examples:))", doc)
+    description = doc[: start.start()] if start else doc
+    lines = doc[start.end() :].splitlines() if start else []
+    end = next((at for at, line in enumerate(lines) if line and line[0] != " "), len(lines))
+    texts = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", "\n".join(lines[:end]), re.MULTILINE)
+    return doc.partition("\n")[0], description, dict(texts), "\n".join(lines[end:])
 
 
 def _usage(row: Argument) -> str:
@@ -128,9 +129,9 @@ def _usage(row: Argument) -> str:
     return f"{row.name} {placeholder}"
 
 
-def _about(row: Argument) -> str:
+def _about(row: Argument, described: Mapping[str, str]) -> str:
     """Return the description of a parameter with its default."""
-    text = (row.parameter.help or "").strip()
+    text = row.parameter.help or described.get(row.field_info.name, "")
     default = row.field_info.default
     if isinstance(default, tuple):
         default = ",".join(map(str, default))

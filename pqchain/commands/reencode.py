@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pqchain import checks
 from pqchain.commands import console, values
@@ -55,7 +55,7 @@ else:
 def reencode(
     *,
     changes: ReplayOptions | None = None,
-    preset: values.Preset | None = None,
+    preset: Annotated[Literal["quick", "paper"], values.CHOICE] = "quick",
     streams: values.Names = (),
     ways: values.Names = (),
     bits_per_second: values.Numbers = (),
@@ -72,11 +72,11 @@ def reencode(
 ) -> int:
     """Replay how nodes recover and re-encode blocks after a node failure.
 
-    The preset quick is one block of 2 MB, paper ten blocks of 64 MB at 10 Gbit/s; default: quick.
     With --ways, one repair is replayed by each of these variants of TCP and QUIC over links of each
     rate, delay and loss.
 
     Args:
+        preset: quick: one block of 2 MB; paper: ten blocks of 64 MB at 10 Gbit/s
         streams: single, multiplexed, or both to compare them; default: multiplexed
         ways: tcp, quic, quic-one-stream, quic-cubic, quic-bbr, quic-fresh, quic-0-rtt
         bits_per_second: rate of every port, or with --ways several
@@ -117,7 +117,7 @@ def reencode(
         dict.fromkeys(values.canonical_case(name, scenario.STREAMS) for name in streams)
     )
     link = {name: values[0] for name, values in given.items()}
-    chosen = _scenario(dict(changes or {}), preset or "quick", kinds, link, compute or {}, log)
+    chosen = _scenario(dict(changes or {}), preset, kinds, link, compute or {}, log)
     cluster = hosts.cluster(chosen.mode)
     _make_folder("--store", store, chosen, "virtual")
     _make_folder("--log", log, chosen, *registry.names(writes_qlog=True))

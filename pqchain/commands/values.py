@@ -292,12 +292,9 @@ _KINDS: dict[Any, Any] = {int: Whole, float: Number, tuple: Integers}
 class Format:
     """Format of the data on stdout: text, or one of these."""
 
-    json: bool = False
-    """write JSON to stdout, nothing else"""
-    latex: bool = False
-    """write tables for LaTeX (booktabs)"""
-    markdown: bool = False
-    """write tables in Markdown"""
+    json: Annotated[bool, Parameter(help="write JSON to stdout, nothing else")] = False
+    latex: Annotated[bool, Parameter(help="write tables for LaTeX (booktabs)")] = False
+    markdown: Annotated[bool, Parameter(help="write tables in Markdown")] = False
 
     def __post_init__(self) -> None:
         if self.json + self.latex + self.markdown > 1:
@@ -312,12 +309,17 @@ TEXT = Format()
 class ClusterOptions:
     """Options of mode "cluster"."""
 
-    scheduler: Annotated[str | None, RARE] = None
-    """run on a Dask cluster with the scheduler of this address, such as tls://host:8786"""
-    nodes_per_worker: Annotated[Whole | None, RARE] = None
-    """with --mode cluster: maximum number of nodes on a worker; default: 1"""
-    first_port: Annotated[Whole | None, RARE] = None
-    """with --mode cluster: node i listens on this port plus i; default: any port"""
+    scheduler: Annotated[
+        str | None,
+        Parameter(help="address of the scheduler of a Dask cluster, such as tls://host:8786"),
+        RARE,
+    ] = None
+    nodes_per_worker: Annotated[
+        Whole | None, Parameter(help="maximum number of nodes on a worker; default: 1"), RARE
+    ] = None
+    first_port: Annotated[
+        Whole | None, Parameter(help="node i listens on this port plus i; default: any port"), RARE
+    ] = None
 
     def cluster(self, mode: str) -> Cluster | None:
         """Return the cluster; None in other modes than "cluster".

@@ -410,4 +410,4 @@ def _attack(kind: str) -> Attack:
     )
 
 
-ATTACKS = [_attack(kind) for kind in KINDS[:2]]
+ATTACKS = [_attack(kind) for kind in KINDS]
