@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from pqchain import checks
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
-from pqchain.figures import BYTES, SECONDS
+from pqchain.figures import BYTES
 from pqchain.reencode import scenario
 from pqchain.reencode.scenario import Compute, ReplayScenario
 from pqchain.results import outputs
@@ -64,7 +64,6 @@ def reencode(
     compute: ComputeOptions | None = None,
     repeats: Annotated[values.Whole | None, values.RARE] = None,
     hosts: values.ClusterOptions = values.NO_CLUSTER,
-    store: Annotated[Path | None, values.RARE] = None,
     log: Annotated[Path | None, values.RARE] = None,
     plot: values.PlotFile | None = None,
     output: values.Output | None = None,
@@ -83,7 +82,6 @@ def reencode(
         delay_seconds: one-way delay of a link, or with --ways several
         loss: loss probability of a datagram, or with --ways several
         repeats: number of replays, each with another seed; default: 1, with --ways 3
-        store: keep finished blocks of virtual runs in this folder
         log: write each node's QUIC log to this folder, for qvis
         plot: with --ways: plot the times: .pdf, .svg, .png or .pgf
 
@@ -94,7 +92,6 @@ def reencode(
       pqchain reencode --experiment exchange --blocks 10 --streams single,multiplexed --repeats 10
       pqchain reencode --mode netns --bits-per-second 1e7 --transport tcp-tls
       pqchain reencode --mode cluster --scheduler tls://host:8786
-      pqchain reencode --preset paper --store kept         may be stopped and resumed
       pqchain reencode --log logs                          write QUIC logs for qvis
       pqchain reencode --ways quic,quic-bbr --loss 0,0.01,0.05 --bits-per-second 1e7,1e9
       pqchain reencode --ways tcp,quic --mode netns --plot links.png
@@ -119,20 +116,16 @@ def reencode(
     link = {name: values[0] for name, values in given.items()}
     chosen = _scenario(dict(changes or {}), preset, kinds, link, compute or {}, log)
     cluster = hosts.cluster(chosen.mode)
-    _make_folder("--store", store, chosen, "virtual")
     _make_folder("--log", log, chosen, *registry.names(writes_qlog=True))
     if reason := replays.unavailable_reason(chosen):
         frame = replays.unsupported(chosen, reason).frame
     else:
         runs = repeats * max(len(kinds), 1)
         size = BYTES.text(chosen.transfer_bytes, exact=True)
-        console.print_stderr(
-            f"About {SECONDS.text(runs * replays.estimate_seconds(chosen), 2)} on an idle machine: "
-            f"{runs} run{'s'[: runs != 1]} of {size} of chunks."
-        )
+        console.print_stderr(f"{runs} run{'s'[: runs != 1]} of {size} of chunks.")
         frame = replays.replay(
             chosen, streams=kinds, repeats=repeats, progress=console.is_interactive(),
-            store=store, log=log, scheduler=cluster,
+            log=log, scheduler=cluster,
         ).frame  # fmt: skip
     provenance = frame.attrs.get("provenance", {})
     console.save(frame, output)

@@ -15,12 +15,11 @@ import pandas as pd
 
 from pqchain import machine
 from pqchain.checks import integer
-from pqchain.errors import DataError, UsageError
-from pqchain.installation import MAX_JSON_BYTES, read_bytes
+from pqchain.errors import UsageError
 from pqchain.reencode import runs
 from pqchain.reencode.runs import ReplayOutcome, scenario_row
-from pqchain.reencode.scenario import MAX_REPEATS, SCHEMA_VERSION, STREAMS, ReplayScenario, Streams
-from pqchain.results import Contract, checksum, scratch
+from pqchain.reencode.scenario import MAX_REPEATS, STREAMS, ReplayScenario, Streams
+from pqchain.results import Contract, scratch
 from pqchain.results.files import write_atomically
 from pqchain.statistics import half_width
 from pqchain.wire.drivers import namespaces
@@ -70,25 +69,6 @@ CONTRAST = Contract.of(
 )
 
 
-NODE_SECONDS = 5e-3
-"""Processor time of one node for one block, besides its bytes: Python, tasks and files."""
-
-
-def estimate_seconds(scenario: ReplayScenario, *, processors: int | None = None) -> float:
-    """Estimate a run's seconds on an idle machine; on sockets its `processors` share the work."""
-    # Approximate: one datagram per `datagram_bytes` of chunks, without acknowledgements.
-    datagrams = scenario.transfer_bytes / scenario.datagram_bytes
-    row = registry.get(scenario.transport)
-    if scenario.mode == "virtual":
-        rounds = math.ceil(scenario.blocks / scenario.blocks_at_once)
-        return 2.0 * rounds + datagrams * row.virtual_seconds
-    # With each block, each node sends every other one a heartbeat, an echo, a request, an answer.
-    messages = 4 * scenario.blocks * scenario.nodes**2
-    count = datagrams + messages if row.datagrams else scenario.transfer_bytes
-    work = count * row.live_seconds + scenario.blocks * scenario.nodes * NODE_SECONDS
-    return 8.0 + work / (processors or os.cpu_count() or 1)
-
-
 def unavailable_reason(scenario: ReplayScenario) -> str:
     """Return the reason why the scenario cannot run here; "" if it can."""
     if scenario.mode == "netns" and (reason := namespaces.unavailable_reason()):
@@ -114,7 +94,6 @@ def replay(
     streams: Sequence[Streams] = (),
     repeats: int = 1,
     progress: bool = False,
-    store: Path | None = None,
     log: Path | None = None,
     scheduler: str | Cluster | None = None,
 ) -> Replay:
@@ -127,9 +106,8 @@ def replay(
 
     Mode "cluster" needs the address of a Dask `scheduler`, or a `Cluster` with further settings;
     the provenance then has the machines and links of the last run (`wire.drivers.cluster.run`).
-    Finished virtual runs are kept in the folder `store` and not run again. Each node's qlog is
-    written to the folder `log`. Raises UsageError, Unsupported, ChunksLost with the missing chunks,
-    and PqchainError if a run does not end.
+    Each node's qlog is written to the folder `log`. Raises UsageError, Unsupported, ChunksLost with
+    the missing chunks, and PqchainError if a run does not end.
     """
     from tqdm import tqdm
 
@@ -157,28 +135,13 @@ def replay(
         scratch.folder() as origins,
     ):
         for repeat, block, part in plans:
-            # Only virtual runs are stored: they are deterministic, measured ones are not.
-            path = store / f"{part.id}-{block}.json" if store and part.mode == "virtual" else None
-            stored = _stored(path) if path is not None else None
-            if stored is not None:
-                bar.update(part.transfer_bytes)
-            else:
-                origin = None if part.mode == "cluster" else _prepare(part, block, origins)
-                outcome = _run(part, origin, bar.update, log, scheduler)
-                if part.mode == "cluster":
-                    cluster = {"cluster": outcome.result.cluster}
-                stored = {
-                    "schema_version": SCHEMA_VERSION,
-                    "row": outcome.run_row(),
-                    "nodes": outcome.node_rows(),
-                }
-                if path is not None:
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    write_atomically(path, checksum.dumps(stored, indent=1, allow_nan=True))
-            # Not stored, because the same run may have another position in another plan.
+            origin = None if part.mode == "cluster" else _prepare(part, block, origins)
+            outcome = _run(part, origin, bar.update, log, scheduler)
+            if part.mode == "cluster":
+                cluster = {"cluster": outcome.result.cluster}
             position = {"repeat": repeat, "block": block}
-            rows.append({**stored["row"], **position})
-            nodes += [{**row, **position} for row in stored["nodes"]]
+            rows.append({**outcome.run_row(), **position})
+            nodes += [{**row, **position} for row in outcome.node_rows()]
     frame = RUN.frame(rows)
     # A virtual run does not depend on the machine.
     provenance = {} if scenario.mode == "virtual" else machine.provenance()
@@ -237,17 +200,6 @@ def _checked(outcome: ReplayOutcome) -> ReplayOutcome:
     # Nodes and transports form reference cycles, and the next run needs their memory.
     gc.collect()
     return outcome
-
-
-def _stored(path: Path) -> dict[str, Any] | None:
-    try:
-        text = read_bytes(path, MAX_JSON_BYTES)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error}. Delete it to run it again.") from error
-    version = ("schema_version", SCHEMA_VERSION)
-    return checksum.loads(text, str(path), "delete it to run it again", version=version)
 
 
 def unsupported(scenario: ReplayScenario, reason: str) -> Replay:

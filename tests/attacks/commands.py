@@ -37,7 +37,7 @@ COMMANDS: dict[str, str] = {
     "bench": "bench --algorithm Ed25519 --output bench.csv",
     "chain": "chain --algorithm Ed25519 --transactions 20 --threads 1 --output blocks.csv",
     "consensus": f"{_SWEEP} --store runs.csv --output heights.csv",
-    "reencode": "reencode --block-bytes 60000 --store kept --output run.csv",
+    "reencode": "reencode --block-bytes 60000 --output run.csv",
     "reencode live": "reencode --transport tcp-tls --block-bytes 60000 --output live.csv",
 }
 """A short command of each kind that writes or computes something."""

@@ -12,7 +12,6 @@ import pytest
 from pqchain import installation, results, scheduler
 from pqchain.commands.main import main
 from pqchain.errors import DataError, UsageError
-from pqchain.reencode import replays
 from pqchain.reencode.storage.store import Manifest
 from pqchain.study import reading as plans
 from pqchain.study import ready
@@ -26,7 +25,6 @@ READERS = {
     "paper.toml": (installation.read_toml, installation.MAX_TEXT_BYTES),
     "vectors.json": (reading.read, installation.MAX_JSON_BYTES),
     "manifest.json": (Manifest.read, installation.MAX_JSON_BYTES),
-    "kept.json": (replays._stored, installation.MAX_JSON_BYTES),
     "table.json": (
         lambda path: results.load(path.with_suffix(".csv")),
         installation.MAX_JSON_BYTES,
@@ -178,7 +176,6 @@ PLACES = {
     "conform vectors --output {}": "/dev/null",
     "conform run --output {}": "/dev/null",
     "reproduce --output {}": "/dev/null",
-    "reencode --store {}": "/dev/null",
     "reencode --log {}": "/dev/null",
     "consensus --mode virtual --transport native --network star --nodes 4 --log {}": "/dev/null",
     "plot networks --output {}": "named.svg",

@@ -80,12 +80,6 @@ def test_votes_are_verified_with_a_decoded_key() -> None:
     assert saved == pytest.approx(2 * 4e-4, abs=1e-8)
 
 
-def test_messages_count_certificates() -> None:
-    assert shared().messages() == 3 + 2 * 12
-    assert shared(certificates="broadcast").messages() == 3 + 4 * 12
-    assert shared(certificates="next-block").messages() == 3 + 2 * 12
-
-
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
@@ -110,9 +104,3 @@ def test_messages_count_certificates() -> None:
 def test_unsupported_combinations_are_rejected(changes: dict[str, Any], why: str) -> None:
     with pytest.raises((UsageError, ValueError), match=why):
         shared(**changes)
-
-
-def test_decoding_is_part_of_verification() -> None:
-    assert table(verify=1e-3, decode_key=4e-4)["Dilithium2"].known_key_verify_seconds == 1e-3 - 4e-4
-    with pytest.raises(UsageError, match="decode_key_seconds of Dilithium2 must be at most"):
-        table(verify=1e-3, decode_key=2e-3)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
 from pqchain.consensus import model
-from pqchain.consensus.engines import compiled, fast, rows, simulate
+from pqchain.consensus.engines import fast, rows, simulate
 from pqchain.consensus.faults import Faults
 from pqchain.consensus.model import single_view
 from pqchain.consensus.network import NAMES, named
 from pqchain.consensus.scenario import Scenario
-from pqchain.errors import PqchainError, UnknownName, UsageError
-from tests.consensus.scenarios import SIZES, pipelines, scenario, scenarios, table
+from pqchain.errors import PqchainError, UsageError
+from tests.consensus.scenarios import pipelines, scenario, scenarios, table
 
 QUIET = settings(suppress_health_check=list(HealthCheck))
 
@@ -127,11 +127,6 @@ def test_reference_engine_rejects_large_scenarios() -> None:
         simulate.play(single_view(large))
 
 
-def test_unknown_engine_is_rejected() -> None:
-    with pytest.raises(UnknownName, match=r"'simpi'; did you mean 'simpy'"):
-        model.run(scenario(), engine="simpi")
-
-
 def test_engine_is_interpreted_without_numba() -> None:
     # A separate process, because compilation is decided at import.
     program = (
@@ -155,19 +150,3 @@ def test_missing_fixed_point_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(fast, "_MAX_PASSES", 0)
     with pytest.raises(PqchainError, match=r"not stable after 0 passes\. Use engine='simpy'"):
         fast.play(single_view(scenario(network=named("mesh"))))
-
-
-def test_test_layout_counts_signatures_and_keys_only() -> None:
-    assert SIZES.transaction_bytes(table()["Dilithium2"], 2420) == 2420 + 1312
-
-
-def test_kernels_compile_without_a_cache_folder(monkeypatch) -> None:
-    numba = pytest.importorskip("numba")
-    monkeypatch.setattr("numba.core.caching.CacheImpl._locator_classes", [])
-
-    def double(number: int) -> int:
-        return 2 * number
-
-    with pytest.raises(RuntimeError, match="no locator"):
-        numba.njit(cache=True)(double)
-    assert compiled.compiled(double)(21) == 42

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from pqchain import results
 from pqchain.consensus import Scenario, landscape, named
-from pqchain.consensus.landscape import LANDSCAPE
 from pqchain.costs import Costs, CostTable
-from pqchain.errors import DataError, PqchainError
 from pqchain.works import papers
 
 PAPER = papers.costs("pqdpol")
@@ -48,17 +44,6 @@ def test_all_nodes_vote_up_to_a_bound_and_delegates_beyond(laws):
     assert gossip["spread_seconds"].notna().all()
 
 
-def test_only_networks_with_regions_are_drawn_several_times(laws):
-    seeds = laws.groupby("setting")["seed"].nunique()
-    assert seeds["regions"] == seeds["gossip in regions"] == 2
-    assert seeds.drop(["regions", "gossip in regions"]).eq(1).all()
-    assert laws[laws["setting"].str.contains("regions")]["rate_bits_per_second"].isna().all()
-
-
-def test_frames_match_their_contract(laws):
-    pd.testing.assert_frame_equal(results.check(laws, LANDSCAPE), laws)
-
-
 def test_contest_ranks_full_blocks_by_throughput_and_equal_loads_by_latency():
     frame = landscape.contest(
         PAPER, algorithms=["Falcon-512", "Dilithium2", "Dilithium5"], exponents=(4,),
@@ -89,34 +74,6 @@ def test_small_blocks_use_mean_lengths_and_large_ones_drawn_lengths():
     small, large = frame["transactions_per_block"]
     assert small == pytest.approx(29.43, abs=0.01)
     assert large == int(large) > landscape.MAX_EXACT_TRANSACTIONS
-
-
-def test_single_scheme_wins_without_a_lead():
-    frame = landscape.contest(
-        PAPER, algorithms=["Falcon-512"], exponents=(2,), rates=(1e9,), capacities=(50_000,),
-        loads=(),
-    )  # fmt: skip
-    row = landscape.winners(frame).iloc[0]
-    assert (row["winner"], row["runner_up"]) == ("Falcon-512", "")
-    assert np.isnan(row["lead"])
-
-
-def test_unsupported_runs_are_rows_with_the_reason(monkeypatch):
-    def refuse(scenario: Scenario) -> None:
-        raise PqchainError("too large for this machine")
-
-    monkeypatch.setattr(landscape, "run", refuse)
-    frame = landscape.delegation(PAPER, exponents=(3,))
-    assert set(frame["status"]) == {"unsupported"}
-    assert set(frame["reason"]) == {"too large for this machine"}
-    assert landscape.winners(frame).empty
-
-
-def test_winners_reject_other_frames(laws):
-    with pytest.raises(DataError, match="landscape"):
-        landscape.winners(pd.DataFrame({"question": []}))
-    with pytest.raises(DataError, match=r"got 'latency'\. Pass a frame of contest"):
-        landscape.winners(laws)
 
 
 def test_equal_loads_have_equal_transaction_counts():

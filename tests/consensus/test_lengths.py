@@ -32,15 +32,3 @@ def test_signature_lengths_are_those_of_liboqs() -> None:
         assert abs(sum(sizes) / samples - mean) < 6 * error
         assert max(sizes) <= algorithms.get(name).signature_max_bytes
         assert round(mean) == algorithms.get(name).signature_bytes
-
-
-def test_mean_weighs_lengths_by_their_counts() -> None:
-    assert lengths.mean({10: 3, 20: 1}) == 12.5
-    assert lengths.mean(lengths.distribution("Dilithium2", 2420)) == 2420
-
-
-def test_equal_blocks_draw_equal_lengths() -> None:
-    counted = lengths.LENGTHS["Falcon-512"]
-    first, same, other = (lengths.sample(counted, count=50, seed=1, block=n) for n in (0, 0, 1))
-    assert first.tolist() == same.tolist() != other.tolist()
-    assert set(first.tolist()) <= set(counted)

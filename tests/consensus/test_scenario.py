@@ -70,10 +70,6 @@ def test_equal_scenarios_compare_equal() -> None:
     assert len({first.identifier, *(other.identifier for other in others)}) == 8
 
 
-def test_alias_is_the_same_scenario() -> None:
-    assert scenario(algorithm="Dilithium 2").identifier == scenario().identifier
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -135,25 +131,6 @@ def test_all_to_all_over_a_million_nodes_is_rejected_with_an_alternative() -> No
     assert str(2**20 * (2**20 - 1) + 2**20 - 1) in text
     assert "delegates=1024 (--delegates 1024), and a gossip network" in text
     assert "network=named('gossip') (--network gossip)" in text
-
-
-@pytest.mark.parametrize(
-    ("changes", "remedy"),
-    [
-        ({"network": named("gossip")}, r"\): delegates=1024 \(--delegates 1024\)\.$"),
-        ({"network": named("gossip", peers=1024), "delegates": 8}, r"peers=8 \(--peers 8\)\.$"),
-    ],
-)
-def test_excessive_gossip_error_does_not_suggest_gossip(
-    changes: dict[str, Any], remedy: str
-) -> None:
-    with pytest.raises(UsageError, match=remedy):
-        scenario(nodes=2**21, **changes)
-
-
-def test_defaults_are_the_papers_setting() -> None:
-    default = Scenario(algorithm="Falcon-512", costs=PAPER)
-    assert (default.nodes, default.block_bytes, default.network.law) == (32, 50_000, "paper-serial")
 
 
 def test_identifiers_of_stored_results_stay_the_same() -> None:

@@ -7,7 +7,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -16,7 +15,7 @@ import pytest
 from pqchain import results
 from pqchain.consensus import Faults, Scenario, grid, model, named, runs, sweep
 from pqchain.consensus.network import NAMES
-from pqchain.errors import DataError, PqchainError, Unsupported, UsageError
+from pqchain.errors import DataError, PqchainError, UsageError
 from pqchain.scheduler import run_tasks
 from pqchain.works import papers
 from tests.consensus.scenarios import scenario
@@ -129,13 +128,6 @@ def test_progress_counts_blocks_or_scenarios(
     assert capsys.readouterr().err == ""
 
 
-def test_equal_scenarios_run_once() -> None:
-    case = scenario(seed=5)
-    frame = sweep([case, scenario(seed=6), case], workers=1)
-    assert frame["seed"].tolist() == [5, 6, 5]
-    assert frame["scenario"][0] == frame["scenario"][2] == case.identifier
-
-
 def test_file_that_is_not_a_store_is_rejected_and_kept(tmp_path: Path) -> None:
     other = results.save(runs.RUNS.frame([]), tmp_path / "runs.csv")
     (tmp_path / "notes.csv").write_text("hello")
@@ -150,12 +142,6 @@ def _fails(log: str) -> None:
     with Path(log).open("a") as file:
         file.write("run\n")
     raise ValueError("a defect")
-
-
-def _dies(_: str) -> None:
-    from dask.distributed import KilledWorker
-
-    raise KilledWorker("batch", SimpleNamespace(address="tcp://worker"), 3)
 
 
 def test_exception_is_not_retried(
@@ -198,11 +184,6 @@ def test_rows_of_other_scenarios_or_types_are_rejected(change: Callable[[Any], A
         MODULE._check_rows(batch, rows)
 
 
-def test_dask_workers_that_always_die_raise_an_error(cluster: Any) -> None:
-    with pytest.raises(PqchainError, match=r"the workers of .* died repeatedly"):
-        list(run_tasks(_dies, [("",)], address=cluster.scheduler_address))
-
-
 def test_dead_process_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MODULE, "run_batch", os._exit)
     with pytest.raises(PqchainError, match="a worker process died"):
@@ -233,14 +214,6 @@ def test_invalid_address_is_rejected_without_a_client(
     monkeypatch.setattr(distributed, "Client", lambda *positional, **named: pytest.fail("was made"))
     with pytest.raises(UsageError, match=rf"no Dask scheduler answers at '{address}'"):
         sweep([scenario()], scheduler=address)
-
-
-def test_scheduler_without_dask_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "dask.distributed", None)
-    with pytest.raises(
-        Unsupported, match=r"Dask must be installed .*`pip install dask distributed`"
-    ):
-        sweep([scenario()], scheduler="tcp://127.0.0.1:1")
 
 
 def test_grid_has_every_combination() -> None:

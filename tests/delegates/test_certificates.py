@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pqchain.chain.encoding import Reader
 from pqchain.delegates import certificates
@@ -13,13 +11,6 @@ from pqchain.errors import Malformed
 from tests.delegates.doubles import HashKeys
 
 DIGEST = bytes(32)
-
-
-@given(votes=st.dictionaries(st.integers(0, 2**24 - 1), st.binary(max_size=40), max_size=9))
-def test_encoded_certificates_decode_to_themselves(votes: dict[int, bytes]) -> None:
-    reader = Reader(certificates.encode(votes))
-    assert certificates.decode(reader) == votes
-    assert not reader.remaining
 
 
 @pytest.mark.parametrize("order", [(1, 1), (2, 1)])

@@ -55,17 +55,6 @@ def test_malformed_frame_closes_the_session_and_frees_its_buffers(begin):
     assert node.peers.redial == 1.0 + REDIAL_SECONDS
 
 
-def test_partial_message_is_buffered_on_one_channel_only():
-    node = Connected()
-    half = (LONGEST - 4).to_bytes(4, "big") + bytes([MessageKind.PROPOSAL]) + bytes(LONGEST - 6)
-    assert node.receive(half) == []
-    assert node.peers.partial_bytes == LONGEST - 1
-    for channel in range(100):
-        assert node.receive(half, channel=100 + channel) == []
-    assert node.peers.partial_bytes == 0
-    assert node.wire.closed == [(SESSION, "a peer must use one channel; got a second one")]
-
-
 @pytest.mark.parametrize("end", ["channel", "session", "replaced"])
 def test_closed_sessions_leave_no_state(end):
     node = Connected()
@@ -122,19 +111,6 @@ def test_queue_per_sender_at_a_delegate_is_bounded(setting):
         delegate.receive(MEMBER, early, 3)
     kept = sum(len(data) for data in delegate._early[MEMBER])
     assert 0 < kept <= delegate._max_waiting_bytes
-
-
-def test_messages_for_later_heights_are_kept_until_then(setting):
-    # A delegate two heights behind: without timeouts nobody sends these votes again.
-    delegate = TimedDelegate(setting, 0, MemoryStore(setting.pool.genesis))
-    delegate.start(0)
-    field = setting.field_bytes(MessageKind.VOTE)
-    vote = Message(MessageKind.VOTE, MEMBER, 2, 0, bytes(32), bytes(field))
-    delegate.receive(MEMBER, messages.encode(vote, field_bytes=field), 1)
-    for height in (1, 2):
-        assert delegate.waiting[MEMBER] == 0
-        delegate.enter(height, 0, height)
-    assert delegate.waiting[MEMBER] > 0
 
 
 def test_final_blocks_per_request_are_bounded(setting):

@@ -8,10 +8,8 @@ import pytest
 
 from pqchain import consensus
 from pqchain.consensus import model
-from pqchain.consensus.faults import Faults
 from pqchain.consensus.network import ServiceTimes, named
-from pqchain.delegates import host, modes, service_times
-from pqchain.errors import UsageError
+from pqchain.delegates import modes, service_times
 from tests.consensus.scenarios import scenario, table
 from tests.delegates.runs import executed
 
@@ -51,23 +49,3 @@ def test_prediction_does_not_depend_on_the_network():
     row = consensus.frame([result]).iloc[0]
     assert row["prediction_error_percent"] == pytest.approx(0.0)
     assert row["predicted_latency_seconds"] == result.latency_seconds
-
-
-def test_unsupported_scenarios_are_not_predicted():
-    here = service_times.Computer(service_times=TIMES, costs=table(), processors=2)
-    observed = scenario(nodes=4, delegates=2, network=named("star"))
-    faulty = scenario(nodes=4, faults=Faults(crashed=(0,)), view_timeout_seconds=1.0)
-    other = replace(here, costs=table(algorithm="Falcon-512"))
-    for computer, case in ((here, observed), (here, faulty), (other, scenario(nodes=2))):
-        result = computer.predicted(ran(case))
-        assert result.predicted_seconds != result.predicted_seconds  # NaN
-
-
-def test_too_many_processors_are_rejected():
-    with pytest.raises(UsageError, match=r"processors must be at most \d+, .*; got 5000"):
-        host.check_processors(5000)
-
-
-def test_first_processors_are_selected():
-    assert len(host.first_processors(1)) == 1
-    assert len(host.first_processors(host.processors())) == host.processors()

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from pqchain import results
-from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.reencode import replays, sweep, sweeps
 from pqchain.wire.transports import registry
 from tests import frames
@@ -47,33 +46,3 @@ def test_tcp_on_the_virtual_clock_is_a_row_with_the_reason(monkeypatch):
     assert tcp["status"] == "unsupported" and "needs sockets" in tcp["note"]
     assert math.isnan(tcp["transfer_seconds"]) and tcp["repeats"] == 0
     assert (quic["status"], quic["over_best"]) == ("ok", 1)
-
-
-def test_quic_uses_the_transport_of_the_scenario():
-    base, once = replace(TINY, transport="aioquic"), {"bits_per_second": (1e9,), "loss": (0.0,)}
-    frame = sweep(
-        base, **once, delay_seconds=(1e-4,), ways=("quic", "quic-one-stream", "quic-bbr"), repeats=1
-    )
-    assert frame["transport"].tolist() == ["aioquic"] * 3
-    assert frame["status"].tolist() == ["ok", "ok", "unsupported"]
-    tcp = replace(TINY, transport="tcp-tls", mode="netns")
-    with pytest.raises(UsageError, match="transport must be native or aioquic; got tcp-tls"):
-        sweep(tcp)
-
-
-def test_failed_run_is_a_row_with_the_reason(monkeypatch):
-    def fail(one, **_):
-        raise PqchainError("no end")
-
-    monkeypatch.setattr(replays, "replay", fail)
-    monkeypatch.setattr(replays, "unavailable_reason", lambda one: "")
-    frame = sweep(TINY, bits_per_second=(1e9,), delay_seconds=(0.0,), loss=(0.0,),
-                        ways=("quic",))  # fmt: skip
-    assert frame["status"].tolist() == ["failed"] and frame["note"].tolist() == ["no end"]
-
-
-def test_invalid_sweeps_are_rejected():
-    with pytest.raises(UnknownName, match="unknown way 'quick'"):
-        sweep(ways=("quick",))
-    with pytest.raises(UsageError, match=r"repeats must be .* got 0"):
-        sweep(repeats=0)

@@ -1,13 +1,11 @@
 """Replays on the virtual clock: losses are recovered or reported; stored chunks are kept."""
 
 import hashlib
-import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from pqchain.errors import ChunksLost, PqchainError
+from pqchain.errors import ChunksLost
 from pqchain.reencode import runs
 from pqchain.reencode.scenario import Compute, Fault, Link
 from pqchain.reencode.storage.erasure import ReedSolomon
@@ -55,15 +53,6 @@ def test_ten_nodes_lose_one_and_reencode(tmp_path):
     assert 0.4 <= outcome.nodes[0].noticed_seconds < 0.9
 
 
-def test_phases_add_up_to_the_total(tmp_path):
-    outcome = run(small(), tmp_path)
-    for record in (node.record for node in outcome.working):
-        assert record.wall_seconds == pytest.approx(record.ended - record.begun)
-        assert all(seconds >= 0 for seconds in record.seconds.values())
-    assert outcome.total_seconds == pytest.approx(sum(outcome.phases.values()))
-    assert outcome.total_seconds <= outcome.span_seconds * (1 + 1e-9)
-
-
 def test_work_times_equal_the_scenario(tmp_path):
     compute = Compute(decode_bytes_per_second=1e6, encode_bytes_per_second=2e6)
     outcome = run(small(compute=compute), tmp_path)
@@ -71,14 +60,6 @@ def test_work_times_equal_the_scenario(tmp_path):
     assert outcome.nodes[0].record.seconds["decode"] == 0
     assert outcome.nodes[3].record.seconds["decode"] == pytest.approx(3 * 20032 / 1e6)
     assert outcome.nodes[0].record.seconds["encode"] == pytest.approx(60_000 / 2e6)
-
-
-def test_slow_processor_slows_the_transfer(tmp_path):
-    fast = run(small(), tmp_path / "fast")
-    slow = run(small(compute=Compute(datagram_seconds=1e-3)), tmp_path / "slow")
-    # 40 kB are at least 28 datagrams, and each must be received.
-    assert slow.phases["transfer"] > fast.phases["transfer"] + 0.028
-    assert "processor time for each datagram" in slow.verdict
 
 
 @pytest.mark.parametrize(
@@ -102,13 +83,6 @@ def test_every_variant_recovers(changes, tmp_path):
     assert_recovered(one, outcome, tmp_path, {4})
     early = sum(node.record.early_sessions for node in outcome.nodes)
     assert (early > 0) == (one.sessions == "0-rtt")
-
-
-def test_same_scenario_gives_the_same_bytes(tmp_path):
-    one = small(link=Link(loss=0.02, bits_per_second=100e6), jitter_seconds=0.001)
-    frames = [json.dumps(run(one, tmp_path / name).node_rows()) for name in "ab"]
-    assert frames[0] == frames[1]
-    assert json.dumps(frames)
 
 
 def test_exchange_delivers_all_chunks_to_all_nodes(tmp_path):
@@ -138,23 +112,6 @@ def test_random_crashes_up_to_the_parity_are_survived(lost, draw, tmp_path):
     )  # fmt: skip
     outcome = run(one, tmp_path)
     assert_recovered(one, outcome, tmp_path, {5, *(fault.node for fault in faults)})
-
-
-def test_three_crashes_of_ten_keep_the_old_chunks(tmp_path):
-    faults = deaths(np.random.default_rng(3), 9, 2, 0.01)
-    one = scenario(link=SLOW, faults=faults)
-    dead = {9, *(fault.node for fault in faults)}
-    assert_recovered(one, run(one, tmp_path), tmp_path, dead)
-    # Not all nodes could confirm.
-    for node in set(range(10)) - dead:
-        assert len(list((tmp_path / str(node)).glob("*/*"))) == 2
-
-
-def test_three_lost_chunks_recover_on_a_single_stream(tmp_path):
-    faults = tuple(Fault(node=node, kind="die") for node in (2, 7))
-    one = scenario(link=SLOW, faults=faults, streams="single", sources="nearest")
-    outcome = run(one, tmp_path)
-    assert_recovered(one, outcome, tmp_path, {2, 7, 9})
 
 
 def test_four_lost_chunks_are_named_and_change_nothing(tmp_path):
@@ -190,26 +147,9 @@ def test_stalling_node_is_bypassed(streams, tmp_path):
     assert outcome.phases["transfer"] > one.stall_seconds / 2
 
 
-def test_five_percent_loss_is_survived(tmp_path):
-    one = small(link=replace(SLOW, loss=0.05), block_bytes=300_000)
-    outcome = run(one, tmp_path)
-    assert_recovered(one, outcome, tmp_path, {4})
-    assert outcome.result.lost_datagrams > 50
-
-
 def test_stalled_stream_does_not_block_others(tmp_path):
     one = small(faults=(Fault(node=2, kind="stall"),), streams="single", blocks=3)
     assert_recovered(one, run(one, tmp_path), tmp_path, {4})
-
-
-def test_always_stalling_node_is_abandoned(tmp_path):
-    # With 2 of 5 dead the stalling node is needed.
-    faults = (Fault(node=2, kind="stall"), Fault(node=0, kind="die"))
-    outcome = run(small(faults=faults), tmp_path)
-    assert isinstance(outcome.result.failure, ChunksLost)
-    assert "2 (node 2)" in str(outcome.result.failure)
-    # Nodes with a good chunk need the stalling node as well; only that node does not.
-    assert [node.state for node in outcome.nodes] == ["dead", "failed", "done", "failed", "dead"]
 
 
 @pytest.mark.parametrize("kind", ["die", "corrupt", "stall", "restart"])
@@ -263,12 +203,6 @@ def test_full_disk_stops_one_node_and_loses_nothing(tmp_path, monkeypatch):
     assert all(after[path] == content for path, content in old.items())
     assert not list(tmp_path.rglob("*.tmp")) and len(list(full.glob("*/*"))) == 1
     assert all(len(list((tmp_path / str(at)).glob("*/*"))) == 2 for at in (0, 1, 3))
-
-
-def test_endless_replay_is_stopped(tmp_path):
-    one = small(limit_seconds=0.2)
-    with pytest.raises(PqchainError, match=r"did not end within 0\.2 s of its modelled clock"):
-        run(one, tmp_path)
 
 
 @pytest.mark.parametrize("experiment", ["reencode", "exchange"])

@@ -51,16 +51,6 @@ def test_node_greets_all_and_serves_its_chunk(mesh):
 
 
 @pytest.mark.parametrize(
-    "request_", [{"block": "0" * 64}, {"block": "../../1"}, {"index": 3}, {"epoch": 9}]
-)
-def test_missing_chunk_is_answered(mesh, request_):
-    node, wire, _, folder = mesh
-    (manifest,) = ChunkStore(folder / "0").manifests()
-    assert ask(node, wire, **{"block": manifest.block_hash, **request_}) == ["none"]
-    assert wire.closed == []
-
-
-@pytest.mark.parametrize(
     "data",
     [
         bytes(5), pack({"type": "dance"}), pack({"no": "type"}), b"\xff\xff\xff\xff....",
@@ -107,13 +97,6 @@ def test_chunk_of_a_wrong_length_is_rejected_and_not_requested_again(mesh):
     assert len(wire.said("get")) == before
 
 
-def test_requests_of_a_closed_session_move_to_other_peers(mesh):
-    node, wire, _ = gathering(mesh)
-    session, _ = asked(wire)[2]
-    node.handle(Closed(session, 2, "gone"), 0.03)
-    assert set(asked(wire)) == {1, 2, 3}
-
-
 def test_invalid_and_worse_placements_are_ignored(mesh):
     node, _, _ = gathering(mesh)
     placement = node.placement
@@ -126,23 +109,6 @@ def test_invalid_and_worse_placements_are_ignored(mesh):
     ):
         node.handle(Received(102, 0, beat(plan=other), False), 0.03)
     assert node.placement == placement
-
-
-def test_two_leaders_agree_on_one_placement(mesh):
-    node, _, _ = gathering(mesh)
-    other = {"epoch": 2, "leader": 0, "members": [0, 1, 2, 4]}
-    node.handle(Received(102, 0, beat(plan=other), False), 0.03)
-    assert node.placement.plain() == other
-    assert node.record.ended is None
-
-
-def test_restarted_peer_is_redialled(mesh):
-    node, wire, sessions, _ = mesh
-    node.handle(Received(101, 0, beat(), False), 0.02)
-    count = len(wire.dialled)
-    node.handle(Received(101, 0, beat(since=9.0, number=2), False), 0.03)
-    assert wire.closed == [(sessions[1], "the other side has restarted")]
-    assert [peer for session, peer in wire.dialled.items() if session > count] == [1]
 
 
 def test_unfinished_requests_per_member_are_bounded(mesh):
