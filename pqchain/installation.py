@@ -8,7 +8,7 @@ import platform
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -67,18 +67,6 @@ def read_bytes(path: Path, most: int) -> bytes:
     if not remaining:
         raise DataError(f"{path} must have at most {most} bytes; it is longer. Name another file")
     return b"".join(parts)
-
-
-def read_lines(path: Path, most: int) -> Iterator[bytes]:
-    """Yield the lines of a regular file with their ends, each of at most `most` bytes.
-
-    Raises the errors of `read_bytes`. Only one line is in memory at a time.
-    """
-    with open_regular(path) as file:
-        while line := file.readline(most + 1):
-            if len(line) > most:
-                raise DataError(f"{path} has a line of more than {most} bytes; name another file")
-            yield line
 
 
 def parse_toml(text: str) -> dict[str, Any]:
