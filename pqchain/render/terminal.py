@@ -57,11 +57,14 @@ def layout(
             break
         return "\n\n".join(
             layout(
-                [columns[at] for at in part], [[row[at] for at in part] for row in rows], width,
-                merge=merge, colour=colour,
+                [columns[at] for at in part],
+                [[row[at] for at in part] for row in rows],
+                width,
+                merge=merge,
+                colour=colour,
             )
             for part in parts
-        )  # fmt: skip
+        )
     bold = _BOLD * colour
     lines: list[str] = []
     if any(groups):
@@ -151,9 +154,12 @@ def wrapped(text: str, width: int, *, colour: bool = False) -> str:
         indent = re.match(r"\s*(?:[-*] )?(?:\S+(?: \S+)*  +)*", line)
         hanging = " " * (len(indent[0]) if indent and len(indent[0]) < width // 2 else 0)
         parts = textwrap.wrap(
-            line, max(width, 20), subsequent_indent=hanging, break_long_words=False,
+            line,
+            max(width, 20),
+            subsequent_indent=hanging,
+            break_long_words=False,
             break_on_hyphens=False,
-        ) or [""]  # fmt: skip
+        ) or [""]
         lines += [styled(part, _YELLOW * bool(colour and _WARNING.match(line))) for part in parts]
     return "\n".join(lines)
 

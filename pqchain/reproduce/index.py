@@ -36,12 +36,19 @@ _NOTES = (
 
 _PRINT, _OURS, _SIZES = "by the paper's numbers", "by numbers of pqchain", "printed sizes"
 _COLUMNS: Sequence[tuple[str, str, Sequence[str]]] = (
-    (_PRINT, "hold", [HOLDS]), (_PRINT, "do not", [FAILS]), (_PRINT, "open", [OPEN]),
-    (_OURS, "hold", [HOLDS]), (_OURS, "do not", [FAILS]), (_OURS, "hold here", HOLDS_HERE),
-    (_OURS, "not here", NOT_HERE), (_OURS, "fitted", [FITTED]), (_OURS, "open", [OPEN]),
-    (_SIZES, "equal", ["equal"]), (_SIZES, "explained", EXPLAINED),
+    (_PRINT, "hold", [HOLDS]),
+    (_PRINT, "do not", [FAILS]),
+    (_PRINT, "open", [OPEN]),
+    (_OURS, "hold", [HOLDS]),
+    (_OURS, "do not", [FAILS]),
+    (_OURS, "hold here", HOLDS_HERE),
+    (_OURS, "not here", NOT_HERE),
+    (_OURS, "fitted", [FITTED]),
+    (_OURS, "open", [OPEN]),
+    (_SIZES, "equal", ["equal"]),
+    (_SIZES, "explained", EXPLAINED),
     (_SIZES, "different", ["different"]),
-)  # fmt: skip
+)
 """Columns of counts: group, title and the verdicts that are counted."""
 
 

@@ -82,9 +82,12 @@ def execute(notebook: Any, *, preset: str, results: Path | None = None) -> str:
     if results is not None:
         variables[RESULTS_VARIABLE] = str(results.resolve())
     client = NotebookClient(
-        notebook, km=manager, timeout=_LIMIT_SECONDS[preset], record_timing=False,
+        notebook,
+        km=manager,
+        timeout=_LIMIT_SECONDS[preset],
+        record_timing=False,
         store_widget_state=False,
-    )  # fmt: skip
+    )
     error = ""
     try:
         client.execute(env=variables, cleanup_kc=True)
@@ -117,7 +120,9 @@ def page(notebook: Any, title: str) -> str:
             data["text/html"] = html.element("figure", figure, class_="plot")
     exporter: Any = HTMLExporter  # without types
     body, _ = exporter(
-        template_name="basic", exclude_input=True, exclude_output_prompt=True,
+        template_name="basic",
+        exclude_input=True,
+        exclude_output_prompt=True,
         exclude_anchor_links=True,
-    ).from_notebook_node(notebook)  # fmt: skip
+    ).from_notebook_node(notebook)
     return html.document(title, [], Markup(body), pages=[("index.html", "All works")])

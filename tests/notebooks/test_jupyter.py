@@ -46,13 +46,16 @@ SETTINGS = {
 """Draw cells that are not visible, and do not look for news."""
 
 BROWSER = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
+    f"--{option}"
+    for option in [
+        "no-sandbox",
+        "disable-gpu",
+        "disable-quic",
+        "no-first-run",
+        "disable-background-networking",
+        "disable-component-update",
+        "disable-sync",
+    ]
 ]
 """How Chromium is started: also for root in a container, and without calls to its makers."""
 
@@ -122,17 +125,17 @@ def lab(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(settings))
     port, token = free_port(), secrets.token_hex(16)
-    own = {
-        "HOME": home,
-        "IPYTHONDIR": home / "ipython",
-        "JUPYTER_CONFIG_DIR": home / "config",
-        "JUPYTER_DATA_DIR": home / "data",
-        "JUPYTER_RUNTIME_DIR": home / "runtime",
-        "JUPYTERLAB_SETTINGS_DIR": home / "settings",
-        "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
-        "JUPYTER_TOKEN": token,
-        "PQCHAIN_PRESET": "quick",
+    folders = {
+        "IPYTHONDIR": "ipython",
+        "JUPYTER_CONFIG_DIR": "config",
+        "JUPYTER_DATA_DIR": "data",
+        "JUPYTER_RUNTIME_DIR": "runtime",
+        "JUPYTERLAB_SETTINGS_DIR": "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+        "HOME": "",
     }
+    own = {name: str(home / folder) for name, folder in folders.items()}
+    own |= {"JUPYTER_TOKEN": token, "PQCHAIN_PRESET": "quick"}
     options = [
         "--no-browser",
         "--allow-root",
@@ -149,7 +152,7 @@ def lab(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]
     with log.open("wb") as sink:
         server = subprocess.Popen(
             [sys.executable, "-m", "jupyterlab", *options],
-            env=os.environ | {name: str(value) for name, value in own.items()},
+            env=os.environ | own,
             stdin=subprocess.DEVNULL,
             stdout=sink,
             stderr=subprocess.STDOUT,

@@ -175,7 +175,8 @@ def test_package_is_complete_without_c_sources(path):
     }
     data = {
         f"pqchain/{file.relative_to(ROOT).as_posix()}"
-        for file in (ROOT / "data").rglob("*")
+        for name in ("data", "notebooks")
+        for file in (ROOT / name).rglob("*.*")
         if file.is_file()
     }
     assert modules | data <= inside

@@ -33,10 +33,6 @@ def test_text_is_escaped_and_markup_is_not():
     assert isinstance(inside, Markup)
 
 
-def test_empty_attributes_are_left_out():
-    assert html.element("p", class_="", lang="ko") == '<p lang="ko"></p>'
-
-
 def test_every_verdict_has_a_word_and_a_sign():
     for verdict, (tone, sign) in html.VERDICTS.items():
         written = html.badge(verdict)

@@ -6,7 +6,6 @@ import pytest
 import pqchain as pq
 from pqchain.errors import UsageError
 from pqchain.figures import NARROW_SPACE
-from pqchain.render.notebook import measured_on
 from pqchain.render.table import Column, Table
 
 
@@ -72,11 +71,16 @@ def test_fields_and_values_of_a_sentence_must_match():
             pq.sentence("{a}", a=wrong)
 
 
-def test_nothing_is_said_of_an_unknown_machine():
-    assert measured_on({}) == ""
-
-
 def test_a_table_of_pqchain_is_shown_as_it_is():
     table = Table(columns=[Column("figure"), Column("a", numeric=True)], rows=[["x", 1]])
     shown = pq.show(table)
     assert shown.text == table.text(100) and "<table" in shown.data["text/html"]
+
+
+def test_facts_of_a_sentence_have_formats_and_may_be_missing():
+    facts = {"share": 3.701, "other": "x", "sign_seconds": 2.4e-4}
+    said = pq.sentence("{share:.1f} % in {sign_seconds}", facts)
+    assert plain(said) == "3.7 % in 240 µs"
+    about = said.metadata["sentence"]
+    assert about["template"].format(**about["values"]) == str(said)
+    assert plain(pq.sentence("{share:g} {gone}", facts)) == "Not computed in this run: gone."
