@@ -25,10 +25,10 @@ _LIMIT_SECONDS = {"quick": 600, "paper": 7200}
 """Time limits of a cell by preset."""
 
 
-def folder() -> Path | None:
-    """Return the folder of the notebooks, of the package or else of the checkout, or None."""
-    candidates = (root / "notebooks" for root in (installation.HOME, installation.HOME.parent))
-    return next((path for path in candidates if any(path.glob("*.ipynb"))), None)
+def folder() -> Path:
+    """Return the folder of the notebooks, of the package or else of the checkout."""
+    place = installation.HOME / "notebooks"
+    return place if place.is_dir() else installation.HOME.parent / "notebooks"
 
 
 def write_pages(
@@ -38,9 +38,9 @@ def write_pages(
 
     Returns the page of each work by key, and a message per notebook that raised an error.
     """
-    place, pages, failures = folder(), {}, []
-    for work in works if place is not None and not missing() else ():
-        file = (place or results) / f"{work.paper.notebook}.ipynb"
+    pages, failures = {}, []
+    for work in () if missing() else works:
+        file = folder() / f"{work.paper.notebook}.ipynb"
         if not file.is_file():
             continue
         notebook = read(file)

@@ -8,7 +8,9 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pqchain import bench, installation, libraries, machine
 from pqchain import results as frames_of
@@ -117,26 +119,19 @@ def _compute(
     progress: bool = False,
     checkpoint: Checkpoint | None = None,
 ) -> Reproduction:
-    additional = [algorithm_of(name).name for name in algorithms]
-    wanted = {*BASELINE, *(name for work in works for name in work.algorithms()), *additional}
+    wanted = {*BASELINE, *(algorithm_of(name).name for name in algorithms)}
+    wanted |= {name for work in works for name in work.algorithms()}
     # In the order of the registry, each scheme once; the pages state the warnings first.
     names = [name for name in ALGORITHMS if name in wanted]
-    measured = bench.measure(
-        names, preset=preset, progress=progress, checkpoint=checkpoint, warn=False
-    )
-    tools = Bench(
-        preset=preset,
-        measurements=measured,
-        measure_blocks=lambda names: bench.measure_blocks(
-            names, preset=preset, progress=progress, checkpoint=checkpoint, warn=False
-        ),
-        progress=progress,
-    )
-    computed = tuple(
+    how: Any = {"preset": preset, "progress": progress, "checkpoint": checkpoint, "warn": False}
+    measured = bench.measure(names, **how)
+    blocks = partial(bench.measure_blocks, **how)
+    tools = Bench(preset=preset, measurements=measured, measure_blocks=blocks, progress=progress)
+    computed = (
         WorkResults(work=work, measurements=measured, frames=_frames(work, tools, checkpoint))
         for work in works
     )
-    return Reproduction(output=output, measurements=measured, results=computed)
+    return Reproduction(output=output, measurements=measured, results=tuple(computed))
 
 
 def _frames(work: Work, tools: Bench, checkpoint: Checkpoint | None) -> Frames:

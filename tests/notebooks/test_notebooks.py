@@ -3,13 +3,9 @@
 import ast
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
-
-import pqchain
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -26,17 +22,6 @@ def syntax(path: Path) -> ast.Module:
     """Return the syntax tree of the code, without the magic commands of IPython."""
     lines = "\n".join("".join(cell["source"]) for cell in code_cells(path)).splitlines()
     return ast.parse("\n".join(line for line in lines if not line.startswith("%")))
-
-
-def names_of_pqchain(tree: ast.Module) -> Iterator[list[str]]:
-    """Yield the parts after `pq` of each dotted name, such as ["study", "run"]."""
-    for node in ast.walk(tree):
-        parts: list[str] = []
-        while isinstance(node, ast.Attribute):
-            parts.insert(0, node.attr)
-            node = node.value
-        if parts and isinstance(node, ast.Name) and node.id == "pq":
-            yield parts
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -60,20 +45,6 @@ def test_notebook_defines_nothing_and_reads_the_preset(path: Path) -> None:
     for node in ast.walk(syntax(path)):
         assert not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef)
     assert "pq.preset()" in "".join(code_cells(path)[0]["source"])
-
-
-# A module that another test imported is an attribute of its package, so the names are looked up
-# in `__all__`: what the package gives to a notebook that imports nothing else.
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_names_of_pqchain_are_exported(path: Path) -> None:
-    for parts in names_of_pqchain(syntax(path)):
-        owner = pqchain
-        for part in parts:
-            if not isinstance(owner, ModuleType):
-                break
-            names = getattr(owner, "__all__", vars(owner))
-            assert part in names, f"pq.{'.'.join(parts)}: {owner.__name__} has no {part}"
-            owner = getattr(owner, part)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -68,7 +68,6 @@ def test_without_the_libraries_there_are_no_pages(folder, monkeypatch):
 
 def test_every_work_has_a_notebook():
     place = notebooks.folder()
-    assert place is not None
     for work in registry.works():
         assert f'results("{work.key}"' in (place / f"{work.paper.notebook}.ipynb").read_text(
             encoding="utf-8"

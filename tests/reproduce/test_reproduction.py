@@ -133,9 +133,9 @@ def test_index_counts_the_verdicts(reproduction):
     )
     by_print = claims[(claims["source"] == "published") & (claims["paper"] == "pqdpol")]
     assert rows["pqdpol"]["by the paper's numbers", "hold"] == (by_print["verdict"] == HOLDS).sum()
-    assert (
-        f"which no work makes, are not counted: {added['claim_id'].nunique()}." in table.notes[-1]
-    )
+    held = claims[(claims["source"] == "published") & (claims["verdict"] == HOLDS)]
+    assert len(added)  # and not counted
+    assert sum(row["by the paper's numbers", "hold"] for row in rows.values()) == len(held)
     text = index_of(reproduction)
     assert "preset quick, median/min of verifications 1.05" in text
 
@@ -164,7 +164,7 @@ def test_failed_computation_and_a_wrong_size_are_failures(tmp_path, measured, mo
         "verify",
     ]
     written = index_of(reproduction)
-    assert "2 checks failed" in written and 'class="verdict bad"' in written
+    assert written.count("<li>Failed: ") == 2 and 'class="verdict bad"' in written
 
 
 def test_without_native_code_nothing_fails(tmp_path, measured):
