@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from pqchain import algorithms, figures, schemes, study
+from pqchain import algorithms, schemes, study
 from pqchain.costs import CostTable, MissingCosts
 from pqchain.errors import UnknownName, UsageError
-from pqchain.study import answer, words
+from pqchain.study import answer
 from pqchain.study.figures import models
 from pqchain.study.sampling import CostSamples
 from tests import frames
@@ -67,21 +67,6 @@ def test_capacity_is_stated_for_both_places_of_the_key(asked):
     assert said[1].endswith("limited by the gas of a block)")
     # Today's chain keeps its own rule: the key is recovered from the signature.
     assert found.today.plan.chain.key_mode == "recovered"
-
-
-@pytest.mark.parametrize("name", [name for name in study.ready_names() if name != "pqdpol"])
-def test_every_chain_has_an_answer(asked, name, monkeypatch):
-    plan = study.load(name).with_(migration={})
-    if plan.network.nodes > 24:  # the words, not the network, are tested here
-        plan = plan.with_(nodes=24, delegates=24)
-    monkeypatch.setattr(answer, "load", lambda source: plan)
-    found = asked(name, "Falcon-512")
-    assert list(found.statements) == SUBJECTS
-    assert all(statement.endswith(".") for statement in found.statements.values())
-    text = found.text()
-    assert "None" not in text and figures.MISSING not in text
-    assert found.is_calibrated == ("Compared with this chain" in found.statements["model"])
-    assert found.is_calibrated != ("uncalibrated" in found.sentence)
 
 
 @pytest.mark.parametrize("name", study.ready_names())
@@ -153,20 +138,6 @@ def test_latency_is_none_exactly_where_the_load_reaches_the_capacity():
     assert math.isnan(by_name["latency_seconds"].value)
 
 
-def test_reason_of_no_latency_has_digits_that_show_it(asked, monkeypatch):
-    plan = study.load("ethereum").with_(migration={}, nodes=24, delegates=24)
-    row = models(plan.with_(algorithms=("ML-DSA-44",), key_mode="inline"), COSTS)["ML-DSA-44"]
-    load = float(f"{row['capacity_per_second'] * 1.0005:.4g}")
-    monkeypatch.setattr(answer, "load", lambda source: plan.with_(transactions_per_second=load))
-    told = asked("ethereum", "ML-DSA-44").statements["latency"]
-    stated = re.search(
-        r"At ([\d.]+) tx/s: none \(the load is not below the capacity of ([\d.]+) ", told
-    )
-    assert (
-        float(stated[1]) > float(stated[2]) == pytest.approx(row["capacity_per_second"], rel=1e-4)
-    )
-
-
 def test_chain_without_accounts_has_one_place_for_the_key(asked):
     found = asked("bitcoin", "ML-DSA-44")
     assert list(found.modes) == ["inline"]
@@ -226,19 +197,6 @@ def test_unknown_chain_lists_all():
         study.whatif("pqdpol", "ML-DSA-44")
     with pytest.raises(UnknownName, match="Falcon-512"):
         study.whatif("ethereum", "Falcon-511")
-
-
-def test_other_names_of_chains_are_ready():
-    assert answer.chain_of("BSC") == "bnb"
-    assert answer.chain_of("Ethereum") == "ethereum"
-    assert answer.chain_of("mine.toml") == "mine.toml"
-
-
-def test_every_main_figure_and_limit_has_words():
-    assert {*words.MAIN} <= {*study.QUANTITIES}
-    assert words.limit("gas") == "gas of a block"
-    assert words.limit("something else") == "something else"
-    assert words.percent(0.0004) == "0.1 %"
 
 
 def test_data_are_json(asked):

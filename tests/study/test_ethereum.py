@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from pqchain.study import chain, load, ready_names
+from pqchain.study import chain, load
 from pqchain.study.figures import models
 from tests.study.plans import COSTS, plan
 
@@ -82,17 +82,6 @@ def test_execution_gas_follows_from_a_cited_month(name):
     source = one.sources["execution_gas"]
     assert "that of today" in source or "70 million transactions" in source
     assert "2026-01-22" not in source, "the month of the observation would make it an identity"
-
-
-@pytest.mark.parametrize("name", ready_names())
-def test_no_source_is_a_memory(name):
-    assert not [text for text in load(name).sources.values() if "memory" in text]
-
-
-@pytest.mark.parametrize("name", ETHEREUM)
-def test_broken_parameter_sets_are_not_offered(name):
-    # MAYO-2 of the second round has about 113 bits (ePrint 2025/1143).
-    assert "MAYO-2" not in load(name).chain.algorithms
 
 
 def test_derived_observations_say_so():

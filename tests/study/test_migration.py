@@ -22,10 +22,6 @@ def test_bitcoin_migration_takes_the_published_days():
     assert (frame["growth_bytes_per_day"] >= 0).all()
 
 
-def test_half_the_block_space_doubles_the_days():
-    assert replace(BITCOIN, share=0.5).least_days == 2 * BITCOIN.least_days
-
-
 def test_accounts_migrate_only_after_requesting():
     slow = replace(BITCOIN, adoption_days=400.0)
     frame = series(slow, days=400)

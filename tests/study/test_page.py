@@ -8,7 +8,6 @@ from pqchain.errors import UsageError
 from pqchain.study import analyse, model, write
 from pqchain.study.page import markup
 from pqchain.study.tables import figures_table, inputs_table, sources_table
-from pqchain.study.text import conclusions
 from tests.study import plans
 from tests.study.plans import plan
 
@@ -67,15 +66,6 @@ def test_terminal_and_page_share_tables(found):
     assert sources["coded_factor"]["depends on"] == "data_chunks, parity_chunks"
 
 
-def test_text_has_figures_and_conclusions(found):
-    told = plans.text(found, complete=True)
-    assert "A <small> chain" in told
-    assert "transactions_per_block" in told
-    assert "migration_seconds" not in told  # no accounts were given
-    assert "Highest capacity of the post-quantum schemes: Falcon-512, " in told
-    assert "tx/s; target 2." in told
-
-
 def test_page_opens_with_a_card_for_each_scheme_and_folds_wide_tables(found, written):
     head = written[: written.index('id="calibration"')]
     assert head.count('class="tally"') == len(found.figures)
@@ -85,12 +75,6 @@ def test_page_opens_with_a_card_for_each_scheme_and_folds_wide_tables(found, wri
     # A mark states the kind; its word is for screen readers.
     mark = r'class="label modelled mark" title="[^"]+"><span class="unseen">modelled<'
     assert re.search(mark, written)
-
-
-def test_insufficient_data_is_reported(found):
-    one = plan(transactions_per_second=1e5)
-    said = conclusions(plans.found(one))
-    assert any("Capacity below the target load: " in line for line in said)
 
 
 def test_page_is_written_atomically_without_evaluation(tmp_path, analysis, monkeypatch):
@@ -113,8 +97,3 @@ def test_unwritable_path_is_rejected(tmp_path, analysis):
         with pytest.raises(UsageError, match=told):
             write(analysis, tmp_path / place)
     assert [path.name for path in tmp_path.iterdir()] == ["b.html"]
-
-
-def test_equal_studies_give_equal_pages(found, written):
-    assert markup(analyse(found)) == written
-    assert written.startswith("<!doctype html>")

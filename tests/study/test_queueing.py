@@ -4,8 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pqchain.study.queueing import Blocks, curve, latency_seconds, left_over
 
@@ -41,18 +39,6 @@ def test_wait_is_half_an_interval_at_low_load_and_infinite_at_capacity():
     assert latency_seconds(blocks(), 1e-6) == pytest.approx(6.0, rel=1e-4)
     assert latency_seconds(blocks(), 10.0) == math.inf
     assert latency_seconds(blocks(), 9.9) > 5 + 2.9
-
-
-@given(st.floats(0.01, 0.97), st.floats(0.001, 0.02))
-def test_latency_grows_with_the_load(load, more):
-    one = blocks()
-    rate = one.capacity_per_second
-    assert latency_seconds(one, load * rate) <= latency_seconds(one, (load + more) * rate) + 1e-9
-
-
-def test_slower_chain_is_slower_at_the_same_load():
-    slow = blocks(full_seconds=6.0, transactions=50.0)
-    assert latency_seconds(slow, 4.5) > latency_seconds(blocks(), 4.5)
 
 
 def test_waiting_blocks_follow_without_gaps():

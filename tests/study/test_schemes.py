@@ -7,10 +7,8 @@ import dataclasses
 import pytest
 
 from pqchain import schemes
-from pqchain.consensus import Scenario, named
-from pqchain.consensus import run as run_consensus
 from pqchain.costs import Costs, CostTable
-from pqchain.errors import UnknownAlgorithm, UsageError
+from pqchain.errors import UsageError
 from pqchain.study import reading, sampling, tables
 from pqchain.study.text import warnings
 from tests import frames
@@ -87,11 +85,6 @@ def test_invalid_scheme_table_is_rejected_with_the_reason(old, new, message):
         reading.parse(file, "mine.toml")
 
 
-def test_unknown_scheme_error_mentions_user_schemes():
-    with pytest.raises(UnknownAlgorithm, match="did you mean 'Mine'"):
-        schemes.get("Mina", [MINE])
-
-
 def test_scheme_from_the_command_line():
     row = schemes.parse("Mine, public_key=1000, signature=300B, sign=1ms, verify=0.1 ms, source=me")
     assert row.source == "given: me"
@@ -113,15 +106,6 @@ def test_scheme_from_the_command_line():
 def test_unreadable_scheme_is_rejected_with_an_example(text, message):
     with pytest.raises(UsageError, match=message):
         schemes.parse(text)
-
-
-def test_consensus_accepts_a_user_scheme():
-    scenario = Scenario(
-        algorithm="mine", costs=CostTable((MINE,), "given"), nodes=8, network=named("gossip"),
-        block_bytes=100_000,
-    )  # fmt: skip
-    assert scenario.algorithm == "Mine"
-    assert run_consensus(scenario).latency_seconds > 0
 
 
 def test_measurements_are_joined_with_given_costs():

@@ -24,21 +24,6 @@ def test_late_blocks_are_named():
     )
 
 
-@pytest.mark.parametrize(
-    ("inputs", "expected"),
-    [
-        ({"key_mode": "registered"}, "Figures are with the key in the account."),
-        (
-            {"key_mode": "inline", "moves_register": True},
-            "Figures are with the key in each transaction; --set key_mode=registered: with the key "
-            "in the account.",
-        ),
-    ],
-)
-def test_conclusions_start_with_the_place_of_the_keys(inputs, expected):
-    assert conclusions(plans.found(plan(**inputs)))[0] == expected
-
-
 def test_schemes_without_key_recovery_are_named():
     ethereum = load("ethereum").with_(nodes=16, delegates=16, algorithms=("ML-DSA-44",))
     assert conclusions(plans.found(ethereum))[0] == (
