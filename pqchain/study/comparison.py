@@ -11,7 +11,6 @@ from pqchain.costs import CostTable
 from pqchain.results import Contract
 from pqchain.study import validation, words
 from pqchain.study.figures import models
-from pqchain.study.plan import Plan
 from pqchain.study.plans import ready_names
 from pqchain.study.reading import load
 
@@ -31,17 +30,10 @@ ALGORITHMS = (
 
 def chains() -> tuple[str, ...]:
     """Return the ready studies of chains under their present or next rules."""
-    return tuple(name for name in ready_names() if _is_present(load(name)))
-
-
-def _is_present(plan: Plan) -> bool:
-    is_past = bool(
-        plan.chain.valid_until
-        and plan.chain.checked
-        and plan.chain.valid_until < plan.chain.checked
-    )
+    plans = {name: load(name) for name in ready_names()}
     # A study with printed times has none of other schemes.
-    return bool(plan.chain.baseline) and plan.costs == "measured" and not is_past
+    measured = {name: plan.chain for name, plan in plans.items() if plan.costs == "measured"}
+    return tuple(name for name, chain in measured.items() if chain.baseline and not chain.is_past)
 
 
 def cost_on_chains(costs: CostTable, algorithms: Sequence[str] = ALGORITHMS) -> pd.DataFrame:

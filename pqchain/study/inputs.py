@@ -66,6 +66,12 @@ class ChainInputs:
     phase_a_days: Annotated[Days, Doc("days until payments to legacy keys end; 0: never")] = 0.0
     phase_b_days: Annotated[Days, Doc("days until legacy keys are disabled; 0: never")] = 0.0
 
+    @property
+    def is_past(self) -> bool:
+        """Whether the rules had ended when the sources were read."""
+        last, checked = self.valid_until, self.checked
+        return last is not None and checked is not None and last < checked
+
 
 @declared
 class TransactionInputs:

@@ -126,7 +126,7 @@ def prover(name: str) -> Prover:
 
 def prover_of(aggregation: str) -> Prover | None:
     """Return the prover of a way to aggregate; None if it has none."""
-    return prover(aggregation) if aggregation in names() else None
+    return prover(aggregation) if aggregation in _files() else None
 
 
 def read(path: Path) -> Prover:
@@ -136,14 +136,11 @@ def read(path: Path) -> Prover:
         for key in ("rates", "proofs", "verifications"):
             if key in facts:
                 facts[key] = tuple(sorted(tuple(map(float, pair)) for pair in facts[key]))
-        return _complete(Prover(**facts))
+        made = Prover(**facts)
     except (UsageError, TypeError, ValueError) as error:
         raise DataError(f"{path} must have the fields of data/provers: {error}") from error
-
-
-def _complete(made: Prover) -> Prover:
     if not made.proofs:
-        raise UsageError("proofs must have at least one [signatures, bytes]; got none")
+        raise DataError(f"{path}: proofs must have at least one [signatures, bytes]; got none")
     return made
 
 
@@ -153,11 +150,11 @@ def read_measured(path: Path) -> Prover:
     The rate is that of the largest proof of signatures, the time of merging that of the two largest
     proofs that were merged in a pair. Raises DataError.
     """
-    # Without pandas: a plan is read before anything is computed.
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["status"] == "ok"]
-    provenance = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["provenance"]
     try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = [row for row in csv.DictReader(file) if row["status"] == "ok"]
+        text = path.with_suffix(".json").read_text(encoding="utf-8")
+        provenance = json.loads(text)["provenance"]
         ordered = sorted(rows, key=lambda row: int(row["signatures"]))
         proven = [row for row in ordered if row["children"] == "0"]
         pairs = [row for row in ordered if row["children"] == "2"]
@@ -183,5 +180,5 @@ def read_measured(path: Path) -> Prover:
             "evidence": MEASURED,
         }
         return Prover(**values)
-    except (IndexError, KeyError, ValueError, UsageError) as error:
+    except (OSError, LookupError, TypeError, ValueError, UsageError) as error:
         raise DataError(f"{path} must have a proof of signatures: {error!r}") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -16,22 +16,6 @@ def with_settings(plan: Plan, changes: Sequence[str], names: Sequence[str] = ())
 
     Raises UsageError, which lists all invalid changes.
     """
-    return _with_schemes(_changed(_with_costs(plan, names), changes), names)
-
-
-def _with_costs(plan: Plan, names: Sequence[str]) -> Plan:
-    """Return the plan with the costs of the schemes that --scheme defines by numbers."""
-    costs = tuple(row for row in map(schemes.costs_of, names) if row is not None)
-    return plan.with_(own_schemes=plan.own_schemes + costs) if costs else plan
-
-
-def _with_schemes(plan: Plan, names: Sequence[str]) -> Plan:
-    known = {name.casefold() for name in plan.chain.algorithms}
-    added = tuple(name for name in names if name.casefold() not in known)
-    return plan.with_(algorithms=plan.chain.algorithms + added) if added else plan
-
-
-def _changed(plan: Plan, changes: Sequence[str]) -> Plan:
     spellings = {name.casefold(): name for name in INPUTS}
     settings: dict[str, Any] = {}
     problems: list[str] = []
@@ -53,14 +37,17 @@ def _changed(plan: Plan, changes: Sequence[str]) -> Plan:
         if kind is Mapping and scheme:
             by_scheme = settings.get(name, plan.value(name))
             settings[name] = {**by_scheme, scheme: _value(text, float)}
-        elif kind is tuple:
-            settings[name] = tuple(filter(None, map(str.strip, text.split(","))))
         elif kind in (None, Mapping):
             problems.append(f"--set cannot change {name!r}; set it in a TOML file")
         else:
             settings[name] = text.casefold() if name == "law" else _value(text, kind)
+    # Costs of the schemes that --scheme defines by numbers; others are measured.
+    defined = tuple(row for row in map(schemes.costs_of, names) if row is not None)
+    chosen = settings.get("algorithms", plan.chain.algorithms)
+    known = {name.casefold() for name in chosen}
+    settings["algorithms"] = (*chosen, *(name for name in names if name.casefold() not in known))
     try:
-        changed = plan.with_(**settings)
+        changed = plan.with_(own_schemes=plan.own_schemes + defined, **settings)
     except UsageError as error:
         problems.append(str(error))
     if problems:
@@ -70,12 +57,14 @@ def _changed(plan: Plan, changes: Sequence[str]) -> Plan:
 
 def _value(text: str, kind: type) -> Any:
     """Parse a value of a type; return invalid text as is, for the plan to reject."""
+    if kind is tuple:
+        return tuple(filter(None, map(str.strip, text.split(","))))
     if kind is bool:
         return {"true": True, "false": False}.get(text.casefold(), text)
-    parsers: dict[type, Callable[[str], Any]] = {
-        int: int, float: float, date: date.fromisoformat
-    }  # fmt: skip
+    if kind not in (int, float, date):
+        return text
+    parse: Any = date.fromisoformat if kind is date else kind
     try:
-        return parsers.get(kind, str)(text.replace("_", "") if kind in parsers else text)
+        return parse(text.replace("_", ""))
     except ValueError:
         return text

@@ -78,7 +78,7 @@ def status(plan: Plan) -> str:
     if checked is None:
         return "Inputs are not dated."
     until = "status unknown after that date"
-    if last is not None and last < checked:
+    if plan.chain.is_past:
         until = f"rules in force until {last}"
     elif last is not None:
         until = f"rules valid until {last}, status unknown after that date"
