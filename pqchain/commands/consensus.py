@@ -33,16 +33,14 @@ from pqchain.commands import console, values
 from pqchain.consensus.faults import Faults
 from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import MAX_NODES, Scenario
-from pqchain.errors import Unsupported, UsageError
+from pqchain.errors import UsageError
 from pqchain.figures import Kind
 from pqchain.results import outputs
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pqchain.delegates.service_times import Computer
     from pqchain.wire.drivers.cluster import Cluster
-    from pqchain.wire.drivers.fork_server import ForkServer
 
     ScenarioOptions: TypeAlias = dict[str, Any]
     NetworkOptions: TypeAlias = dict[str, Any]
@@ -233,8 +231,9 @@ def _run_delegates(
     runs = []
     settings: dict[str, Any] = {"mode": asked.mode, "transport": asked.transport}
     # All runs on loopback share the process that starts their nodes.
-    loopback = asked.mode == "loopback"
-    opened = modes.open_fork_server(scenarios[0], asked.transport) if loopback else None
+    opened = None
+    if asked.mode == "loopback":
+        opened = modes.open_fork_server(scenarios[0], asked.transport)
     with opened or nullcontext() as fork_server:
         bar = tqdm(scenarios, disable=not console.is_interactive(), unit="run")
         for number, scenario in enumerate(bar):
@@ -243,8 +242,6 @@ def _run_delegates(
                 scenario, **settings, log=folder, fork_server=fork_server, scheduler=cluster
             )
             runs.append(run)
-        if loopback and (computer := _computer(asked, scenarios, fork_server)):
-            runs = list(map(computer.predicted, runs))
     frame = consensus.frame(runs)
     machines = {"cluster": runs[-1].cluster} if cluster else {}
     console.save(frame, output, provenance=machine.provenance() | machines)
@@ -262,32 +259,6 @@ def _run_delegates(
         remarks += console.cluster_remarks(runs[-1].cluster)
     remarks += remarks_of.given(frame, scenarios[0].costs)
     return console.show(form, data, tables.delegates(frame), remarks=remarks, ok=ok)
-
-
-def _computer(
-    asked: _Request, scenarios: list[Scenario], fork_server: ForkServer | None
-) -> Computer | None:
-    from pqchain import costs
-    from pqchain.bench import operations, presets
-    from pqchain.delegates import service_times
-
-    # The calibration runs use one scheme, and the predictions need the costs of all others.
-    names = dict.fromkeys(
-        [service_times.ALGORITHM, *(scenario.algorithm for scenario in scenarios)]
-    )
-    console.print_stderr("Measuring this computer to predict these runs ...")
-    try:
-        preset = asked.preset or presets.preset()
-        here = costs.from_frame(operations.measure(list(names), preset=preset))
-        return service_times.calibrate(
-            here,
-            transport=asked.transport,
-            fork_server=fork_server,
-            progress=console.is_interactive(),
-        )
-    except Unsupported as error:
-        console.print_stderr(f"No prediction: {error}")
-        return None
 
 
 def _scenarios(

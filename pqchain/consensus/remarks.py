@@ -38,7 +38,7 @@ def modelled(runs: pd.DataFrame, costs: CostTable) -> Iterator[str]:
 
 
 def executed(runs: pd.DataFrame, *, is_cluster: bool) -> Iterator[str]:
-    """Yield what executed runs measured, and the error of their prediction if they have one."""
+    """Yield what executed runs measured or modelled."""
     transport = runs["transport"].iloc[0]
     if is_cluster:
         yield (
@@ -47,13 +47,6 @@ def executed(runs: pd.DataFrame, *, is_cluster: bool) -> Iterator[str]:
         )
     else:
         yield _EXECUTED[runs["kind"].iloc[0]].format(transport=transport)
-    # NaN differs from itself: without a prediction there is no remark.
-    if (worst := runs["prediction_error_percent"].abs().max()) == worst:
-        yield (
-            "Prediction by the network host: all work of all delegates on these processors, with "
-            "the costs of a message, a byte, a transaction and a height from smaller runs measured "
-            f"just before; its error is at most {worst:.0f} %."
-        )
 
 
 def given(runs: pd.DataFrame, costs: CostTable) -> Iterator[str]:
