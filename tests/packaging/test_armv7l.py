@@ -24,7 +24,8 @@ SYSTEM = ROOT / "build" / "armhf"
 """Where `make build/armhf/.unpacked` puts that Python."""
 
 PURE = (
-    "cyclopts", "lazy_loader", "markdown_it", "mnemonic", "oqs", "rich", "simpy",
+    "annotated_types", "attr", "attrs", "cyclopts", "lazy_loader", "markdown_it", "mnemonic", "oqs",
+    "rich", "simpy", "typing_extensions.py",
     "tqdm",
 )  # fmt: skip
 """What pip installs there: packages without compiled parts."""
