@@ -31,7 +31,7 @@ autosummary_ignore_module_all = False
 nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"(?!pqchain(_conform|_engines)?\.).*"),
-    ("py:.*", r"pqchain\.(wire|render\.(html|notebook))\..*"),
+    ("py:.*", r"pqchain\.(checks|wire|render\.(html|notebook))\..*"),
 ]
 """Every reference must resolve, except names of other libraries and of internal modules."""
 _ALIASES = ["chain.encoding.KeyForm", "crypto.interface.T"]

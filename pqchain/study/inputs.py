@@ -159,7 +159,7 @@ class NetworkInputs:
 
     nodes: Annotated[Nodes, Ge(1), Doc("nodes")]
     delegates: Annotated[Nodes, Doc("nodes that vote; 0: all")] = 0
-    law: Annotated[Law, Doc(f"law of the network: {', '.join(networks.NAMES)}")]
+    law: Annotated[Law, Doc("law of the network")]
     rate_bits_per_second: Annotated[networks.Rate | None, Doc("rate of a link")] = None
     link_latency_seconds: Annotated[networks.Seconds | None, Doc("latency of a link")] = None
     peers: Annotated[int | None, Ge(1), Le(1024), Doc("gossip: receivers of a node's block")] = None

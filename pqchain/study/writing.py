@@ -67,7 +67,9 @@ def input_help() -> Iterator[tuple[str, str, str, str, str]]:
         default = "needed" if row.default is MISSING else default
         table = f"{row.table}.{name}" if is_table else row.table
         key = "SCHEME" if is_table else name
-        yield table, key, row.unit, row.about, "the law's" if name in PARAMETERS else default
+        unnamed = any(choice not in row.about for choice in row.field.choices)
+        about = f"{row.about}: {', '.join(row.field.choices)}" if unnamed else row.about
+        yield table, key, row.unit, about, "the law's" if name in PARAMETERS else default
     for field in schemes.TABLE:
         yield "[scheme]", *field, "none"
     yield "sources", "INPUT", "", "source of each input", "none"
