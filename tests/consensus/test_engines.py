@@ -14,7 +14,7 @@ from pqchain.consensus.faults import Faults
 from pqchain.consensus.model import single_view
 from pqchain.consensus.network import NAMES, named
 from pqchain.consensus.scenario import Scenario
-from pqchain.errors import PqchainError, UsageError
+from pqchain.errors import PqchainError, UnknownName, UsageError
 from tests.consensus.scenarios import pipelines, scenario, scenarios, table
 
 QUIET = settings(suppress_health_check=list(HealthCheck))
@@ -150,3 +150,8 @@ def test_missing_fixed_point_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(fast, "_MAX_PASSES", 0)
     with pytest.raises(PqchainError, match=r"not stable after 0 passes\. Use engine='simpy'"):
         fast.play(single_view(scenario(network=named("mesh"))))
+
+
+def test_unknown_engine_is_rejected() -> None:
+    with pytest.raises(UnknownName, match=r"'simpi'; did you mean 'simpy'"):
+        model.run(scenario(), engine="simpi")

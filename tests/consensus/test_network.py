@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -289,3 +290,20 @@ def test_parameters_of_other_networks_are_rejected(
 def test_invalid_networks_are_rejected(changes: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         Network(law="mesh", **changes)  # type: ignore[arg-type]
+
+
+def test_too_many_delegates_per_computer_are_rejected() -> None:
+    with pytest.raises(UsageError, match=r"delegates must be at most 256 on one computer; got 300"):
+        scenario(nodes=300, network=named("host"))
+
+
+def test_gossip_peers_are_uniform() -> None:
+    overlay = single_view(scenario(nodes=11, network=named("gossip", peers=9))).overlay
+    assert overlay is not None
+    keyed = [dataclasses.replace(overlay, key=key) for key in range(200)]
+    peers_drawn = np.bincount(
+        [case.peer(7, index) for case in keyed for index in range(1, 9)], minlength=11
+    )
+    assert peers_drawn[7] == 0
+    # 160 of each are expected, plus or minus five times 12.
+    assert (np.abs(np.delete(peers_drawn, 7) - 160) < 60).all()

@@ -62,3 +62,11 @@ def test_means_over_seeds_have_student_t_intervals() -> None:
     assert means["latency_seconds_half_width"][0] == pytest.approx(half)
     assert half > 0
     assert math.isnan(means["latency_seconds_half_width"][1])
+
+
+def test_runs_that_are_not_live_count_in_live_only() -> None:
+    runs = sweep([scenario(seed=seed) for seed in (0, 1)], workers=1)
+    runs.loc[1, "is_live"] = False
+    means = over_seeds(runs)
+    assert means["live"][0] == 0.5
+    assert means["latency_seconds"][0] == runs["latency_seconds"][0]

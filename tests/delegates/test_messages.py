@@ -92,3 +92,9 @@ def test_oversized_messages_are_not_buffered(begin: bytes, why: str) -> None:
     with pytest.raises(Malformed, match=why):
         frames.feed(vote[30:] + begin + bytes(5000))
     assert frames.partial_bytes == 0
+
+
+def test_signature_padding_must_be_zero() -> None:
+    data = messages.encode(VOTE, field_bytes=8)
+    with pytest.raises(Malformed, match="padding of a signature must be zero"):
+        messages.decode(data[:-1] + b"\1", field_bytes=8)

@@ -9,7 +9,8 @@ import pytest
 from pqchain import consensus
 from pqchain.consensus import model
 from pqchain.consensus.network import ServiceTimes, named
-from pqchain.delegates import modes, service_times
+from pqchain.delegates import host, modes, service_times
+from pqchain.errors import UsageError
 from tests.consensus.scenarios import scenario, table
 from tests.delegates.runs import executed
 
@@ -49,3 +50,8 @@ def test_prediction_does_not_depend_on_the_network():
     row = consensus.frame([result]).iloc[0]
     assert row["prediction_error_percent"] == pytest.approx(0.0)
     assert row["predicted_latency_seconds"] == result.latency_seconds
+
+
+def test_too_many_processors_are_rejected():
+    with pytest.raises(UsageError, match=r"processors must be at most \d+, .*; got 5000"):
+        host.check_processors(5000)

@@ -68,3 +68,10 @@ def test_transport_refills_a_short_buffer():
 def test_invalid_messages_are_rejected(wire):
     with pytest.raises(DataError):
         list(MessageParser().feed(wire))
+
+
+@pytest.mark.parametrize("length", [0, (1 << 20) - 3, 1 << 20, 2**32 - 1])
+def test_invalid_length_is_rejected_at_once(length):
+    """A length of zero once made a reader loop forever."""
+    with pytest.raises(DataError, match=f"must have 1 to 1048572 bytes; got {length}"):
+        list(MessageParser().feed(length.to_bytes(4, "big") + b"more"))

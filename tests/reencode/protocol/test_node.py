@@ -218,3 +218,21 @@ def test_new_session_and_new_placement_carry_all_confirmations(mesh):
     # The same members, announced by another leader: peers that follow it ignored the first list.
     node.handle(Received(103, 7, beat(plan=PLAN | {"leader": 0}), False), 0.27)
     assert reported() == (everything, everything)
+
+
+@pytest.mark.parametrize(
+    "request_", [{"block": "0" * 64}, {"block": "../../1"}, {"index": 3}, {"epoch": 9}]
+)
+def test_missing_chunk_is_answered(mesh, request_):
+    node, wire, _, folder = mesh
+    (manifest,) = ChunkStore(folder / "0").manifests()
+    assert ask(node, wire, **{"block": manifest.block_hash, **request_}) == ["none"]
+    assert wire.closed == []
+
+
+def test_two_leaders_agree_on_one_placement(mesh):
+    node, _, _ = gathering(mesh)
+    other = {"epoch": 2, "leader": 0, "members": [0, 1, 2, 4]}
+    node.handle(Received(102, 0, beat(plan=other), False), 0.03)
+    assert node.placement.plain() == other
+    assert node.record.ended is None

@@ -143,3 +143,21 @@ def test_broken_manifest_is_rejected(stored, change, message):
     path.write_text(checksum.dumps(content))
     with pytest.raises(DataError, match=message):
         chunk_store.manifests()
+
+
+def test_padding_is_recorded_and_removed(stored, block):
+    _, manifest, chunks = stored
+    assert manifest.padding_bytes == 3 * manifest.chunk_bytes - 1000 > 0
+    data = b"".join(chunk.tobytes() for chunk in chunks[:3])
+    assert data[: manifest.block_bytes] == block
+    assert data[manifest.block_bytes :] == bytes(manifest.padding_bytes)
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"\xff"])
+def test_invalid_json_is_rejected(stored, content):
+    chunk_store, manifest, _ = stored
+    place(chunk_store, manifest, "manifest.json").write_bytes(content)
+    with pytest.raises(DataError, match="cannot be read"):
+        chunk_store.manifest(manifest.block_hash, 1)
+    with pytest.raises(DataError, match="cannot read"):
+        chunk_store.manifest(manifest.block_hash, 7)

@@ -1,0 +1,92 @@
+"""Tasks run sequentially, and time is counted once."""
+
+import pytest
+
+from pqchain.errors import DataError
+from pqchain.reencode.protocol.work import NodeContext
+from pqchain.wire.node import Task
+from tests.reencode.mesh import small
+
+
+@pytest.fixture
+def own():
+    return NodeContext(0, small(), store=None, transport=None)
+
+
+def task(kind):
+    return Task(kind, 1, lambda: None)
+
+
+def tasks(*each):
+    """Run tasks sequentially and record their results."""
+    outcomes = []
+
+    def follow():
+        for one in each:
+            outcomes.append((yield one))
+
+    return follow(), outcomes
+
+
+def test_one_task_at_a_time(own):
+    first, second = task("io"), task("decode")
+    own.add(tasks(first)[0])
+    own.add(tasks(second)[0])
+    assert own.poll() is first
+    assert own.poll() is None
+    own.count(1.0, None)
+    own.started()
+    own.count(3.0, None)
+    own.finished(None)
+    assert own.record.work["io"] == 2.0
+    assert own.poll() is second
+
+
+def test_continuations_run_in_order_with_the_result(own):
+    first, between, last = task("io"), task("other"), task("decode")
+    line, outcomes = tasks(first, last)
+    own.add(line)
+    own.add(tasks(between)[0])
+    for expected in (first, between, last):
+        assert own.poll() is expected
+        own.started()
+        own.finished(expected.kind)
+    assert outcomes == ["io", "decode"]
+    assert own.poll() is None
+
+
+def test_cancelled_tasks_end_and_report_errors(own):
+    line, outcomes = tasks(task("io"), task("decode"))
+    own.add(line, wanted=[True, False].pop)
+    assert own.poll() is None
+    for outcome in ("done", DataError("damaged")):
+        line, outcomes = tasks(task("io"), task("decode"))
+        own.add(line, wanted=[False, True].pop)
+        own.poll()
+        own.started()
+        if outcome == "done":
+            own.finished(outcome)
+        else:
+            with pytest.raises(DataError, match="damaged"):
+                own.finished(outcome)
+        assert own.poll() is None
+        assert outcomes == []
+
+
+def test_time_is_charged_to_its_phase(own):
+    own.count(1.0, None)
+    own.count(3.0, "transfer")
+    own.count(3.5, "decode")
+    own.count(9.0, None)
+    seconds = {"transfer": 2.0, "decode": 0.5, "encode": 0, "io": 0, "other": 0}
+    assert own.record.seconds == seconds
+
+
+def test_overlapped_work_is_counted_separately(own):
+    own.add(tasks(task("decode"))[0])
+    own.poll()
+    own.started()
+    own.count(2.0, "transfer")
+    own.finished(None)
+    assert own.record.seconds["decode"] == 0
+    assert own.record.work["decode"] == 2.0
