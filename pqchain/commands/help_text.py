@@ -120,7 +120,12 @@ def _usage(row: Argument) -> str:
         return row.name
     elif any(get_origin(kind) is tuple for kind in types):
         numbers = tuple[int, ...], tuple[float, ...]
-        placeholder = "LIST" if set(numbers) & set(types) else "NAME,..."
+        if set(numbers) & set(types):
+            placeholder = "LIST"
+        elif row.parameter.consume_multiple:
+            placeholder = "FILE ..."
+        elif row.parameter.converter:  # which splits a text at commas
+            placeholder = "NAME,..."
     elif int in types or float in types:
         name = row.name.replace("-", "_")
         placeholder = next((text for end, text in _PLACEHOLDERS.items() if name.endswith(end)), "N")
