@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from itertools import compress, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,6 @@ from pqchain.chain.transaction import FIXED_BYTES, SIGNED, Credential, address_p
 from pqchain.crypto import external_libraries
 from pqchain.crypto.packed import Packed
 from pqchain.errors import Malformed
-
-if TYPE_CHECKING:
-    from pqchain.chain.state import Account
 
 _ABI = 1
 """Expected version of the interface in native/block/block.h."""
@@ -141,11 +138,13 @@ class Bulk:
                 return root_of(count, b"".join(pool.map(part, parts)))
         return root_of(count, b"".join(map(part, parts)))
 
-    def settle(self, account: Callable[[bytes], Account]) -> list[tuple[bytes, int, int]] | None:
+    def settle(
+        self, account: Callable[[bytes], tuple[int, int]]
+    ) -> list[tuple[bytes, int, int]] | None:
         """Apply all payments; return (address, balance, nonce) of each account that takes part.
 
-        `account` returns the account of an address before the block. Returns None if a payment is
-        invalid, or if a public key does not match the address of its sender.
+        `account` returns balance and nonce of an address before the block. Returns None if a payment
+        is invalid, or if a public key does not match the address of its sender.
         """
         handle, data, count = library(), self.data, len(self.keys)
         assert handle is not None
@@ -168,9 +167,8 @@ class Bulk:
         prefix = address_prefix(self.identifier, self.key_bytes)
         if hashes(prefix, data, keys, keys + np.uint64(self.key_bytes)) != claimed:
             return None
-        accounts = list(map(account, addresses))
-        balances = np.array([row.balance for row in accounts], np.uint64)
-        nonces = np.array([row.nonce for row in accounts], np.uint64)
+        before = np.array([account(address) for address in addresses], np.uint64)
+        balances, nonces = np.ascontiguousarray(before.T)
         if handle.pqb_settle(data, columns, *map(_address, (parties, balances, nonces))):
             return None
         return list(zip(addresses, balances.tolist(), nonces.tolist(), strict=True))

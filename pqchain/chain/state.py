@@ -159,6 +159,10 @@ class State:
         """Return the account of an address; an unknown address has an empty one."""
         return self.accounts.get(address, _EMPTY_ACCOUNT)
 
+    def _funds(self, address: bytes) -> tuple[int, int]:
+        account = self.account(address)
+        return account.balance, account.nonce
+
     @property
     def total(self) -> int:
         """Sum of all balances, which no block changes."""
@@ -247,7 +251,7 @@ class State:
         first.setdefault(read.identifier, (0,))
         names = self._allowed(first)
         self._check_seal(read.header, read.seal, names, verifier)
-        settled = read.settle(self.account)
+        settled = read.settle(self._funds)
         if settled is None:
             return None
         wrong = verifier.wrong_packed(
