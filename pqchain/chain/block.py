@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha3_256
 from struct import Struct
+from typing import TypeVar
 
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
@@ -39,6 +40,8 @@ GROUP_PREFIX = b"pqchain transactions 1\0"
 """Domain-separation prefix in the hash of a group of transactions."""
 
 _FIXED = Struct(">BI32s32sI32s")
+
+_Part = TypeVar("_Part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,18 +152,20 @@ def transactions_root(transactions: Sequence[Transaction], *, threads: int = 1) 
     # Not a binary tree: nothing here needs a proof of one transaction, and a tree takes a call of
     # the hash function per transaction.
     groups = [transactions[i : i + GROUP] for i in range(0, len(transactions), GROUP)]
-    # hashlib releases the GIL for long inputs, so the groups are hashed in parallel.
-    if threads > 1 and len(groups) > 1:
-        with ThreadPoolExecutor(min(threads, len(groups))) as pool:
-            hashes = list(pool.map(_group_hash, groups))
+    return root_of(len(transactions), _group_hash, groups, threads)
+
+
+def root_of(
+    count: int, hash_part: Callable[[_Part], bytes], parts: Sequence[_Part], threads: int
+) -> bytes:
+    """Return the hash of `count` transactions; `hash_part` returns the group hashes of a part."""
+    if threads > 1 and len(parts) > 1:
+        # Hashing long inputs releases the GIL.
+        with ThreadPoolExecutor(min(threads, len(parts))) as pool:
+            hashes = list(pool.map(hash_part, parts))
     else:
-        hashes = list(map(_group_hash, groups))
-    return root_of(len(transactions), b"".join(hashes))
-
-
-def root_of(count: int, group_hashes: bytes) -> bytes:
-    """Return the hash of a list of `count` transactions, given the joined hashes of its groups."""
-    return sha3_256(b"".join((_ROOT, count.to_bytes(4, "big"), group_hashes))).digest()
+        hashes = list(map(hash_part, parts))
+    return sha3_256(b"".join((_ROOT, count.to_bytes(4, "big"), *hashes))).digest()
 
 
 def _group_hash(group: Sequence[Transaction]) -> bytes:

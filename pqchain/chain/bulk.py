@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from itertools import compress, pairwise
@@ -132,19 +131,15 @@ class Bulk:
             part_edges = edges[first : first + _AT_ONCE + 1]
             return hashes(GROUP_PREFIX, self.data, part_edges[:-1], part_edges[1:])
 
-        count = len(self.keys)
-        if threads > 1 and len(parts) > 1:
-            with ThreadPoolExecutor(min(threads, len(parts))) as pool:
-                return root_of(count, b"".join(pool.map(part, parts)))
-        return root_of(count, b"".join(map(part, parts)))
+        return root_of(len(self.keys), part, parts, threads)
 
     def settle(
-        self, account: Callable[[bytes], tuple[int, int]]
+        self, account: Callable[[bytes], tuple[Any, ...]]
     ) -> list[tuple[bytes, int, int]] | None:
         """Apply all payments; return (address, balance, nonce) of each account that takes part.
 
-        `account` returns balance and nonce of an address before the block. Returns None if a payment
-        is invalid, or if a public key does not match the address of its sender.
+        `account` returns (balance, nonce, ...) of an address before the block. Returns None if a
+        payment is invalid, or if a public key does not match the address of its sender.
         """
         handle, data, count = library(), self.data, len(self.keys)
         assert handle is not None
@@ -167,7 +162,7 @@ class Bulk:
         prefix = address_prefix(self.identifier, self.key_bytes)
         if hashes(prefix, data, keys, keys + np.uint64(self.key_bytes)) != claimed:
             return None
-        before = np.array([account(address) for address in addresses], np.uint64)
+        before = np.array([account(address)[:2] for address in addresses], np.uint64)
         balances, nonces = np.ascontiguousarray(before.T)
         if handle.pqb_settle(data, columns, *map(_address, (parties, balances, nonces))):
             return None

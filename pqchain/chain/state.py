@@ -13,6 +13,7 @@ from enum import Enum
 from hashlib import sha3_256
 from struct import pack
 from types import MappingProxyType
+from typing import NamedTuple
 
 from pqchain import algorithms
 from pqchain.chain.block import Block, Header, make_block, transactions_root
@@ -103,8 +104,7 @@ class Rules:
         return numbers + b"\1" + pack(">I", len(names)) + encoded
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(NamedTuple):
     """Balance, nonce and registered keys of one address."""
 
     balance: int = 0
@@ -158,10 +158,6 @@ class State:
     def account(self, address: bytes) -> Account:
         """Return the account of an address; an unknown address has an empty one."""
         return self.accounts.get(address, _EMPTY_ACCOUNT)
-
-    def _funds(self, address: bytes) -> tuple[int, int]:
-        account = self.account(address)
-        return account.balance, account.nonce
 
     @property
     def total(self) -> int:
@@ -251,7 +247,7 @@ class State:
         first.setdefault(read.identifier, (0,))
         names = self._allowed(first)
         self._check_seal(read.header, read.seal, names, verifier)
-        settled = read.settle(self._funds)
+        settled = read.settle(self.account)
         if settled is None:
             return None
         wrong = verifier.wrong_packed(

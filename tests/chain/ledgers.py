@@ -54,5 +54,5 @@ def rewrite_ledger(path: Path, blocks: list[bytes], **rules: object) -> None:
     for height, data in enumerate(blocks, 1):
         digest = digest_after(digest, data)
         damage(path, "INSERT INTO blocks VALUES (?, ?, ?)", height, digest, data)
-    tip = Block.decode(blocks[-1]).hash()
+    tip = Block.decode(blocks[-1]).hash() if blocks[-1] else b""
     damage(path, "UPDATE head SET height = ?, tip = ?, digest = ?", len(blocks), tip, digest)

@@ -71,7 +71,7 @@ def fates(state, block, monkeypatch, **options):
 def in_bulk(state, data):
     """Return whether C accepts the block up to its signatures."""
     read = bulk.read(data, state.rules.chain)
-    return read is not None and read.settle(state._funds) is not None
+    return read is not None and read.settle(state.account) is not None
 
 
 @pytest.mark.parametrize("senders", [1, 3, COUNT])

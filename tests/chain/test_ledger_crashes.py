@@ -47,33 +47,26 @@ def test_killed_process_loses_no_acknowledged_block(path: Path) -> None:
     assert acknowledged > 8
 
 
+def crash(places: str, path: Path) -> list[int]:
+    """Let children end at all places; return the counts that the process prints."""
+    command = [*CRASH, places, str(path)]
+    completed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stderr
+    return [int(count) for count in completed.stdout.split()]
+
+
 @pytest.mark.parametrize("places", ["steps", "limits"])
 def test_process_ending_within_an_append_loses_nothing(path: Path, places: str) -> None:
     """Children end after 1, 2, 3, ... steps of SQLite's virtual machine, or at each file write."""
-    completed = subprocess.run(
-        [*CRASH, places, str(path)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert completed.returncode == 0, completed.stderr
-    ended_early, not_there, there = map(int, completed.stdout.split())
+    ended_early, not_there, there = crash(places, path)
     assert ended_early > 10
     assert not_there > 10
     assert there >= 1
 
 
 def test_process_ending_within_creation_blocks_nothing(tmp_path: Path) -> None:
-    completed = subprocess.run(
-        [*CRASH, "starts", str(tmp_path / "chain.pqc")],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert completed.returncode == 0, completed.stderr
-    assert int(completed.stdout) > 5
+    (ended_early,) = crash("starts", tmp_path / "chain.pqc")
+    assert ended_early > 5
 
 
 def test_full_disk_keeps_the_ledger(path: Path) -> None:

@@ -24,7 +24,6 @@ from pqchain.chain import (
     Verifier,
     Wallet,
 )
-from pqchain.chain.block import transactions_root
 from pqchain.chain.encoding import KeyForm, algorithm_identifier
 from pqchain.errors import Malformed, PqchainError, UnknownAlgorithm, Unsupported, UsageError
 from tests.chain.wallets import alice, bob, fresh, hybrid, proposer
@@ -400,5 +399,3 @@ def test_states_are_immutable() -> None:
     state = start()
     with pytest.raises(TypeError):
         state.accounts[bytes(32)] = None  # type: ignore[index]
-    root = transactions_root([])
-    assert isinstance(root, bytes)

@@ -81,11 +81,6 @@ def test_truncated_or_extended_transactions_are_malformed(
             Transaction.decode(damaged)
 
 
-@given(transactions(), transactions())
-def test_different_transactions_have_different_bytes(a: Transaction, b: Transaction) -> None:
-    assert (a == b) == (a.encoded == b.encoded)
-
-
 @pytest.mark.native
 @pytest.mark.parametrize(
     ("name", "payments"),
@@ -197,11 +192,6 @@ def test_same_algorithm_twice_or_none_is_malformed() -> None:
             Transaction(PAYMENT, several)
 
 
-def test_unknown_algorithm_can_be_read() -> None:
-    transaction = Transaction(PAYMENT, (Credential(1, KeyForm.INLINE, b"key", b"signature"),))
-    assert Transaction.decode(transaction.encoded).credentials[0].algorithm is None
-
-
 def test_wallets_reject_unsupported_modes_with_the_reason() -> None:
     with pytest.raises(UsageError, match="key_mode='recovered' must be"):
         alice(key_mode="recovered")
@@ -245,9 +235,3 @@ def test_wallet_repr_has_no_secret() -> None:
     assert wallet._secret_keys[0].hex() not in shown
     assert str(wallet._secret_keys[0]) not in shown
     assert wallet.algorithms == ("Ed25519",)
-
-
-def test_wallet_addresses_depend_on_key_and_algorithm() -> None:
-    assert Wallet("Ed25519").address != Wallet("Ed25519").address
-    assert alice().address != hybrid().address
-    assert alice().address == alice().address
