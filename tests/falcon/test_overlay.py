@@ -26,8 +26,14 @@ ERRORS = (
     MemoryError(), ModuleNotFoundError("No module named 'pycparser.plyparser'"), AssertionError(),
 )  # fmt: skip
 
-OPENING = ("device", "load", "ip_dict", "driver", "identify")
-SIGNING = ("allocate", "flush", "start", "wait", "invalidate", "wipe")
+
+def failures(*stages: str) -> list[tuple[str, Exception]]:
+    """Return every stage with one exception, and the first with every exception."""
+    return [(stages[0], error) for error in ERRORS] + [(stage, ERRORS[1]) for stage in stages[1:]]
+
+
+OPENING = failures("device", "load", "ip_dict", "driver", "identify")
+SIGNING = failures("wait", "allocate", "flush", "start", "invalidate", "wipe")
 
 
 class Pynq(ModuleType):
@@ -143,8 +149,7 @@ def stated(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
-@pytest.mark.parametrize("stage", OPENING)
-@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize(("stage", "error"), OPENING, ids=repr)
 def test_failure_while_opening(pynq: Pynq, bitstream: Path, stage: str, error: Exception) -> None:
     pynq.fail = {stage: error}
     if (stage, type(error)) == ("device", RuntimeError):  # pynq's own: no board
@@ -160,8 +165,7 @@ def test_failure_while_opening(pynq: Pynq, bitstream: Path, stage: str, error: E
     sign(signer)
 
 
-@pytest.mark.parametrize("stage", SIGNING)
-@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize(("stage", "error"), SIGNING, ids=repr)
 def test_failure_while_signing(pynq: Pynq, bitstream: Path, stage: str, error: Exception) -> None:
     requested, auto, profiled = (
         FalconSigner(512, backend, bitstream=bitstream) for backend in ("overlay", "auto", "auto")
@@ -216,7 +220,9 @@ def test_faults_of_pqchain_are_not_failures_of_the_board(
         signer.sign(b"message", secret_key)
 
 
-@pytest.mark.parametrize("error", [*ERRORS, ImportError("broken"), SyntaxError("broken")], ids=repr)
+@pytest.mark.parametrize(
+    "error", [ERRORS[0], ImportError("broken"), SyntaxError("broken")], ids=repr
+)
 def test_failure_while_pynq_is_imported(
     pynq: Pynq, bitstream: Path, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,9 +247,9 @@ def test_folder_named_pynq_is_not_pynq(
     assert "has no attribute 'DefaultIP'" in FalconSigner(512, bitstream=bitstream).reason
 
 
-@pytest.mark.parametrize("text", ["", "<EDKSYSTEM>", "\xff", 'VIVADOVERSION="' + 30 * "2"])
+@pytest.mark.parametrize("text", ["\xff", 'VIVADOVERSION="' + 30 * "2"])
 def test_unreadable_version_of_vivado_is_unknown(pynq: Pynq, bitstream: Path, text: str) -> None:
-    bitstream.with_suffix(".hwh").write_bytes(text.encode("latin-1") or b" ")
+    bitstream.with_suffix(".hwh").write_bytes(text.encode("latin-1"))
     pynq.fail = {"load": KeyError("x")}
     with pytest.raises(PqchainError, match="Vivado of an unknown version"):
         FalconSigner(512, "overlay", bitstream=bitstream)

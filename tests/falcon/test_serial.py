@@ -171,22 +171,17 @@ def test_memory_is_cleared_on_command_and_when_the_host_disappears(device: Path)
     line.close()
 
 
-@pytest.mark.parametrize("value", [None, "", 3])
-def test_device_must_be_a_path(value: object) -> None:
-    with pytest.raises(UsageError, match="device must be the path"):
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        *((value, UsageError, "device must be the path") for value in (None, "", 3)),
+        *((path, BoardFailure, "cannot open the serial device") for path in ("/dev/none", "a\0b")),
+        (__file__, BoardFailure, "must be a serial device"),
+    ],
+)
+def test_what_is_not_a_device_is_named(value: object, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         FalconSigner(512, "serial", device=value)
-
-
-@pytest.mark.parametrize("path", ["/dev/none", "a\0b", "/", "x" * 5000])
-def test_device_that_cannot_be_opened_is_named(path: str) -> None:
-    with pytest.raises(BoardFailure, match="cannot open the serial device"):
-        FalconSigner(512, "serial", device=path)
-
-
-def test_file_is_not_a_device(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(BoardFailure, match="must be a serial device"):
-        FalconSigner(512, "serial", device=tmp_path / "file")
 
 
 def test_boards_are_found_by_their_usb_name(tmp_path: Path, monkeypatch) -> None:
