@@ -13,7 +13,7 @@ import numpy as np
 from pqchain import crypto
 from pqchain.bench.timing import median_and_mad, one_processor, timed
 from pqchain.costs import AggregateCosts
-from pqchain.crypto import AggregateSigner, CheckedKeys
+from pqchain.crypto import BlsSigner, CheckedKeys
 
 SCHEME = "BLS12-381"
 
@@ -34,7 +34,7 @@ def measure_aggregates() -> tuple[AggregateCosts, float]:
     1.4826 MAD over the median. Raises Unsupported if the library is not available.
     """
     signer = crypto.open_signer(SCHEME)
-    assert isinstance(signer, AggregateSigner)
+    assert isinstance(signer, BlsSigner)
     rng = np.random.default_rng(1)
     pairs = [signer.generate_keypair() for _ in range(SIGNERS)]
     publics, secrets = zip(*pairs, strict=True)

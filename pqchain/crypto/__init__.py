@@ -5,15 +5,16 @@ from __future__ import annotations
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
 from pqchain.crypto import bls, classical, recovery, slhdsa
+from pqchain.crypto.bls import BlsSigner, CheckedKeys
 from pqchain.crypto.builds import Obstacle, obstacle, unavailable_reason
-from pqchain.crypto.interface import AggregateSigner, CheckedKeys, Kem, RecoverableSigner, Signer
+from pqchain.crypto.interface import Kem, RecoverableSigner, Signer
 from pqchain.crypto.isolated import IsolatedKem, IsolatedSigner
 from pqchain.crypto.liboqs import IMPLEMENTATION, LiboqsKem, LiboqsSigner
 from pqchain.crypto.native import NativeKem, NativeSigner
 from pqchain.errors import Unsupported
 
 __all__ = [
-    "AggregateSigner", "CheckedKeys", "Kem", "Obstacle", "RecoverableSigner", "Signer", "obstacle",
+    "BlsSigner", "CheckedKeys", "Kem", "Obstacle", "RecoverableSigner", "Signer", "obstacle",
     "open_kem", "open_scheme", "open_signer", "unavailable_reason",
 ]  # fmt: skip
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from pqchain.crypto.abi import failure
-from pqchain.crypto.interface import AggregateSigner, BytesLike, CheckedKeys, Signer, as_bytes
+from pqchain.crypto.interface import BytesLike, Signer, as_bytes
 from pqchain.crypto.native import NativeSigner
 from pqchain.errors import CryptoFailure, UsageError
 
@@ -21,8 +21,26 @@ _CHECKED_KEY_BYTES = 96
 """Length of an uncompressed point of a public key."""
 
 
-class BlsSigner(NativeSigner, AggregateSigner):
-    """BLS12-381 in pqchain's build of blst."""
+class CheckedKeys:
+    """Validated and decompressed public keys for aggregates, for use in this process only."""
+
+    __slots__ = ("count", "points")
+
+    def __init__(self, points: bytes, count: int) -> None:
+        self.points = points
+        self.count = count
+
+    def __len__(self) -> int:
+        return self.count
+
+
+class BlsSigner(NativeSigner):
+    """BLS12-381 in pqchain's build of blst, with aggregates as short as a single signature.
+
+    Method names are those of draft-irtf-cfrg-bls-signature. Check `verify_possession` before a key
+    is used in aggregates: without it an attacker can derive a key from those of others (rogue-key
+    attack).
+    """
 
     def aggregate(self, signatures: Sequence[BytesLike]) -> bytes:
         """Return the sum of the signatures. Raises CryptoFailure for one outside G2."""

@@ -224,56 +224,6 @@ class RecoverableSigner(Signer):
         """
 
 
-class CheckedKeys:
-    """Validated and decompressed public keys for aggregates, for use in this process only."""
-
-    __slots__ = ("count", "points")
-
-    def __init__(self, points: bytes, count: int) -> None:
-        self.points = points
-        self.count = count
-
-    def __len__(self) -> int:
-        return self.count
-
-
-class AggregateSigner(Signer):
-    """A scheme with aggregate signatures, each as short as a single signature.
-
-    Method names are those of draft-irtf-cfrg-bls-signature. Check `verify_possession` before a key
-    is used in aggregates: without it an attacker can derive a key from those of others (rogue-key
-    attack).
-    """
-
-    @abstractmethod
-    def aggregate(self, signatures: Sequence[BytesLike]) -> bytes:
-        """Return the aggregate signature. Raises CryptoFailure for an invalid encoding."""
-
-    @abstractmethod
-    def checked_keys(self, public_keys: Sequence[BytesLike]) -> CheckedKeys:
-        """Validate public keys once for many aggregates. Raises CryptoFailure for invalid keys."""
-
-    @abstractmethod
-    def fast_aggregate_verify(
-        self, message: BytesLike, signature: BytesLike, keys: CheckedKeys
-    ) -> bool:
-        """Return whether the aggregate is valid for one message signed by every key."""
-
-    @abstractmethod
-    def aggregate_verify(
-        self, messages: Sequence[BytesLike], signature: BytesLike, keys: CheckedKeys
-    ) -> bool:
-        """Return whether the aggregate is valid for each message i and key i. Raises UsageError."""
-
-    @abstractmethod
-    def prove_possession(self, secret_key: BytesLike) -> bytes:
-        """Return a proof of possession of the secret key."""
-
-    @abstractmethod
-    def verify_possession(self, public_key: BytesLike, proof: BytesLike) -> bool:
-        """Return whether the proof of possession is valid for the public key."""
-
-
 def _all_bytes(name: str, column: Sequence[BytesLike]) -> list[bytes]:
     # Fast for a list of bytes: this runs on one thread before the others can start.
     if set(map(type, column)) <= {bytes}:

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from pqchain import algorithms
-from pqchain.crypto import isolation, library_check
+from pqchain.crypto import isolation
 from pqchain.crypto.interface import Columns, Kem, Scheme, Signer
-from pqchain.crypto.user_code import UserSigner
 from pqchain.errors import CryptoFailure, UsageError
 
 LIMIT_VARIABLE = "PQCHAIN_USER_CODE_SECONDS"
@@ -89,7 +86,7 @@ def first_use_seconds(algorithm: str, implementation: str) -> float:
     if key not in _first_uses:
         try:
             _first_uses[key] = call(
-                [location], "pqchain.crypto.isolated:first_use",
+                [location], "pqchain.crypto.child_calls:first_use",
                 algorithm=algorithm, implementation=implementation,
             )  # fmt: skip
         except CryptoFailure as error:
@@ -110,7 +107,7 @@ class _Isolated(Scheme):
     # Requests and results are JSON, which has no bytes: they are passed as hexadecimal text.
     def _perform(self, operation: str, *arguments: bytes) -> Any:
         return call(
-            [self._location], "pqchain.crypto.isolated:perform", expected_seconds=self._seconds,
+            [self._location], "pqchain.crypto.child_calls:perform", expected_seconds=self._seconds,
             algorithm=self.algorithm.name, implementation=self.implementation,
             operation=operation, values=[value.hex() for value in arguments],
         )  # fmt: skip
@@ -132,7 +129,7 @@ class IsolatedSigner(_Isolated, Signer):
     def _verify_batch(self, columns: Columns, *, threads: int, stop_at_first: bool) -> list[int]:
         # One call for the whole batch, because each call has a fixed cost.
         wrong: list[int] = call(
-            [self._location], "pqchain.crypto.isolated:perform_batch",
+            [self._location], "pqchain.crypto.child_calls:perform_batch",
             expected_seconds=self._seconds * len(columns[0]),
             algorithm=self.algorithm.name, implementation=self.implementation,
             columns=[[value.hex() for value in column] for column in columns],
@@ -150,47 +147,3 @@ class IsolatedKem(_Isolated, Kem):
 
     def _decapsulate(self, ciphertext: bytes, secret_key: bytes) -> bytes:
         return bytes.fromhex(self._perform("decapsulate", ciphertext, secret_key))
-
-
-@cache
-def _opened(algorithm: str, implementation: str) -> Any:
-    from pqchain import crypto  # imported here: pqchain.crypto imports this module
-
-    return crypto.open_scheme(algorithms.get(algorithm), implementation)
-
-
-def first_use(algorithm: str, implementation: str) -> float:
-    """Use a scheme once, in the child; return the time in seconds. Raises CryptoFailure."""
-    start = perf_counter()
-    # A shared library is used through `SchemeTest`, whose buffers have guard bytes after them.
-    if (file := algorithms.implementation(implementation).file) is not None:
-        library_check.first_use(library_check.SchemeTest(file, algorithm))
-        return perf_counter() - start
-    signer: UserSigner = _opened(algorithm, implementation)
-    public_key, secret_key = signer.generate_keypair()
-    message = b"message"
-    signature = signer.sign(message, secret_key)
-    if not signer.verify(message, signature, public_key):
-        raise signer.failure("verify", "must return True for a valid signature")
-    damaged = bytearray(signature)
-    damaged[len(damaged) // 2] ^= 1
-    if signer.verify(message, damaged, public_key):
-        raise signer.failure("verify", "must return False for a signature with one bit flipped")
-    return perf_counter() - start
-
-
-def perform(algorithm: str, implementation: str, operation: str, values: list[str]) -> Any:
-    """Perform one operation, in the child; bytes are passed as hexadecimal text."""
-    result = getattr(_opened(algorithm, implementation), operation)(*map(bytes.fromhex, values))
-    if isinstance(result, tuple):
-        return [value.hex() for value in result]
-    return result.hex() if isinstance(result, bytes) else result
-
-
-def perform_batch(
-    algorithm: str, implementation: str, columns: list[list[str]], threads: int, stop_at_first: bool
-) -> list[int]:
-    """Verify a batch, in the child; return the indices of the wrong signatures."""
-    decoded = ([bytes.fromhex(value) for value in column] for column in columns)
-    signer: Signer = _opened(algorithm, implementation)
-    return signer.verify_batch(*decoded, threads=threads, stop_at_first=stop_at_first)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain import libraries
-from pqchain.crypto import AggregateSigner, CheckedKeys, native, open_signer
+from pqchain.crypto import BlsSigner, CheckedKeys, native, open_signer
 from pqchain.errors import BadLength, CryptoFailure, NativeLibraryMissing, UsageError
 from tests.crypto.test_known_answers import digest, signature_response
 
@@ -47,9 +47,9 @@ INFINITE_KEY = b"\xc0" + bytes(47)
 INFINITE_SIGNATURE = b"\xc0" + bytes(95)
 
 
-def opened() -> AggregateSigner:
+def opened() -> BlsSigner:
     signer = open_signer(NAME)
-    assert isinstance(signer, AggregateSigner)
+    assert isinstance(signer, BlsSigner)
     return signer
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pqchain import algorithms
-from pqchain.crypto import AggregateSigner, CheckedKeys, builds, open_signer
+from pqchain.crypto import BlsSigner, CheckedKeys, builds, open_signer
 from pqchain.crypto.native import NativeSigner
 from pqchain.crypto.packed import pack
 from pqchain.errors import UsageError
@@ -23,7 +23,7 @@ FALCON = algorithms.get("Falcon-512")
 @pytest.mark.parametrize("count", [0, 1, 10_000_000])
 def test_keys_of_an_aggregate_must_be_as_many_as_stated(count: int) -> None:
     signer = open_signer("BLS12-381")
-    assert isinstance(signer, AggregateSigner)
+    assert isinstance(signer, BlsSigner)
     public, secret = signer.generate_keypair()
     signature, points = signer.sign(b"vote", secret), signer.checked_keys([public]).points
     for held in (b"", points[:-1], points * 2):
