@@ -118,11 +118,6 @@ def test_a_wallet_is_restored_from_its_mnemonic(algorithm: str) -> None:
     assert transaction.payment.sender == wallet.address
 
 
-def test_schemes_derive_unrelated_keys() -> None:
-    nodes = {derive(f"ML-DSA-{n} seed".encode(), SEED_1, "m").secret for n in (44, 65, 87)}
-    assert len(nodes) == 3
-
-
 @pytest.mark.parametrize(
     "path",
     ["", "M", "44'/1'", "m/", "m/0", "m/0'/1", "m//0'", "m/x'", "m/-1'", "m/2147483648'",

@@ -57,7 +57,10 @@ def test_sizes_are_the_sum_of_the_documented_fields() -> None:
     [
         {"algorithm": "ML-KEM-512"},
         {"algorithm": []},
-        {"algorithm": ["Ed25519"] * 5},
+        {"algorithm": None},
+        {"algorithm": [None]},
+        {"algorithm": ["Ed25519", "ed25519"]},
+        {"algorithm": algorithms.names("signature")[:5]},
         {"algorithm": "Falcon-512", "key_mode": "recovered"},
         {"algorithm": "Falcon-512", "key_mode": "guessed"},
         {"algorithm": "Falcon-512", "kind": "block"},

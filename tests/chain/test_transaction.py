@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from pqchain import algorithms
 from pqchain.chain import Block, Credential, Payment, Transaction, Wallet, encoded_size
-from pqchain.chain.encoding import KeyForm, algorithm_identifier
+from pqchain.chain.encoding import RECOVERABLE, KeyForm, algorithm_identifier
 from pqchain.crypto import open_signer
 from pqchain.errors import BadType, Malformed, UnknownAlgorithm, UsageError
-from tests.chain.wallets import alice, bob, hybrid
+from tests.chain.wallets import alice, hybrid
 from tests.crypto.builds import has_small_signatures
 
 BUILT = [name for name in algorithms.names("signature") if algorithms.get(name).implementations]
@@ -117,24 +117,20 @@ def test_nominal_size_is_the_mean_where_signatures_vary(name: str) -> None:
     assert sum(sizes) / len(sizes) == pytest.approx(encoded_size(name), abs=1.2)
 
 
-def test_recovered_and_hybrid_sizes_are_those_of_real_transactions() -> None:
-    one = bob(key_mode="recovered").transfer(bytes(32), 1, nonce=0)
-    assert len(one.encoded) == encoded_size("ECDSA-secp256k1", key_mode="recovered")
+def test_hybrid_size_is_that_of_a_real_transaction() -> None:
     both = hybrid().transfer(bytes(32), 1, nonce=0)
     assert len(both.encoded) == encoded_size(["ECDSA-secp256k1", "Ed25519"])
 
 
 @pytest.mark.native
-@pytest.mark.parametrize("name", ["Falcon-recovery-512", "Falcon-recovery-1024"])
-def test_falcon_with_key_recovery_omits_its_key(name: str) -> None:
+@pytest.mark.parametrize("name", RECOVERABLE)
+def test_recovered_key_is_omitted(name: str) -> None:
     wallet = Wallet(name, key_mode="recovered")
     one = wallet.transfer(bytes(32), 1, nonce=0)
     assert one.credentials[0].form is KeyForm.RECOVERED
     assert len(one.encoded) == encoded_size(name, key_mode="recovered")
-    key_bytes = len(wallet.keys[0][1])
-    assert encoded_size(name) - len(one.encoded) == key_bytes
-    plain = name.replace("recovery-", "")
-    assert len(one.encoded) < encoded_size(plain)
+    assert not one.credentials[0].public_key
+    assert len(one.encoded) < encoded_size(name.replace("recovery-", ""))
 
 
 def test_invalid_credential_is_malformed() -> None:
@@ -159,9 +155,7 @@ def test_invalid_credential_is_malformed() -> None:
         {"recipient": "Bob"},
         {"amount": -1},
         {"amount": 2**64},
-        {"amount": 1.0},
         {"amount": True},
-        {"nonce": 2**64},
         {"chain": 2**32},
         {"data": bytes(65536)},
     ],
@@ -203,25 +197,6 @@ def test_wallets_reject_unsupported_modes_with_the_reason() -> None:
         Wallet("Ed25518")
     with pytest.raises(UsageError, match="must have one algorithm"):
         hybrid().seal(b"")
-
-
-@pytest.mark.parametrize(
-    ("algorithms", "said"),
-    [
-        ([], r"must have 1 to 4 distinct algorithms; got 0 \(none\)"),
-        (["Ed25519", "ed25519"], "distinct algorithms; got 2"),
-        (
-            ["Ed25519", "ECDSA-P256", "ECDSA-secp256k1", "Falcon-512", "ML-DSA-44"],
-            "distinct algorithms; got 5",
-        ),
-        (None, "algorithm must be a name .*; got None"),
-        ([None], "unknown algorithm None"),
-        ("ML-KEM-512", "is not a signature scheme but a kem"),
-    ],
-)
-def test_wallet_with_invalid_algorithms_is_rejected(algorithms: object, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        Wallet(algorithms)  # type: ignore[arg-type]
 
 
 def test_wallet_rejects_signers_of_other_algorithms() -> None:

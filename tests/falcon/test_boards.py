@@ -104,18 +104,9 @@ def test_engine_is_synthesised_separately(board: str) -> None:
     assert "route_design" in calls
 
 
-def test_missing_argument_is_an_error() -> None:
-    tkinter = pytest.importorskip("tkinter")
-    with pytest.raises(tkinter.TclError, match=r"package_ip\.tcl <part>"):
-        run_tcl("rtl/boards/package_ip.tcl", "xc7z020clg400-1")
-
-
 def test_core_identity_and_registers_match_the_driver() -> None:
-    """The names that control.sv decodes; test_registers compares their offsets."""
+    """test_registers compares them with the hardware."""
     assert hwh.identity() == "xilinx.com:hls:falcon_sign:1.0"
-    verilog = (HLS / "rtl" / "core" / "control.sv").read_text(encoding="utf-8")
-    for name in hwh.registers():
-        assert f"REGISTER_{name.upper()}:" in verilog
     tree = ElementTree.fromstring(hwh.describe())
     names = [register.get("NAME") for register in tree.iter("REGISTER")]
     assert names == list(hwh.registers())
