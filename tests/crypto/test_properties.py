@@ -12,9 +12,10 @@ import pytest
 from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain import algorithms
 from pqchain.crypto import Kem, Signer, native, open_kem, open_signer
-from pqchain.errors import BadLength, BadType
+from pqchain.crypto.liboqs import IMPLEMENTATION
+from pqchain.errors import BadLength
 from pqchain.libraries import omission_reason
-from tests.crypto.builds import has_small_signatures
+from tests.crypto.builds import ROUND3_BUILDS, has_small_signatures, need
 
 pytestmark = pytest.mark.native
 
@@ -29,6 +30,17 @@ SIGNATURES = [
 """Those with an implementation that the build did not leave out."""
 KEMS = [n for n in algorithms.names("kem") if algorithms.get(n).implementations]
 CONTEXTS = [name for name in SIGNATURES if algorithms.get(name).family_facts.context_bytes]
+
+HIGHER = [
+    name
+    for name in SIGNATURES
+    if name.startswith(("SLH-DSA", "SPHINCS+")) and not any(s in name for s in ("128", "SHA2-192f"))
+]
+"""Hash-based sets in `make test-long`: the others have their code (SHA-512 is in SHA2-192f)."""
+
+NORMAL = [
+    pytest.param(name, marks=pytest.mark.long) if name in HIGHER else name for name in SIGNATURES
+]
 
 SMALL = [name for name in SIGNATURES if has_small_signatures(name)]
 
@@ -55,16 +67,26 @@ FLIPPED = [
     *(
         pytest.param(
             name,
+            None,
             name.startswith(FAST) and name not in LARGE,
-            marks=pytest.mark.long if name in SLOWEST else [],
+            marks=pytest.mark.long if name in HIGHER else [],
         )
         for name in SIGNATURES
     ),
-    *(pytest.param(name, True, marks=pytest.mark.long) for name in SIGNATURES if name in LARGE),
+    *(
+        pytest.param(name, None, True, marks=pytest.mark.long)
+        for name in SIGNATURES
+        if name in LARGE
+    ),
 ]
 """Signature schemes, and whether to try every position."""
 
-NOT_BYTES = ("text", None, 7, [1, 2])
+OLDER = [
+    (name, build, True)
+    for name in ("Dilithium2", "Falcon-512", "Rainbow-I-Classic")
+    for build in ROUND3_BUILDS
+]
+"""Rows of the same test for the older version of liboqs."""
 
 
 class Signed(NamedTuple):
@@ -94,9 +116,11 @@ def reproducible(implementation: str):
 
 
 @cache
-def signed(name: str) -> Signed:
+def signed(name: str, implementation: str | None = None) -> Signed:
     """Return a key pair and a signature of MESSAGE, made once."""
-    signer = open_signer(name)
+    signer = open_signer(name, implementation)
+    if implementation is None and IMPLEMENTATION in algorithms.get(name).implementations:
+        assert signer.implementation == IMPLEMENTATION
     with reproducible(signer.implementation):
         public_key, secret_key = signer.generate_keypair()
         signature = signer.sign(MESSAGE, secret_key)
@@ -134,17 +158,11 @@ def for_each_flip(data: bytes, check, *, every: bool) -> None:
         flip(random.randrange(len(data)), random.randint(1, 255))
 
 
-def assert_rejects(function, good: tuple, wrong: object) -> None:
-    """Check that each argument is rejected if it is not bytes."""
-    for index in range(len(good)):
-        arguments = [*good[:index], wrong, *good[index + 1 :]]
-        with pytest.raises(BadType, match=f"must be bytes.* got {type(wrong).__name__}"):
-            function(*arguments)
-
-
-@pytest.mark.parametrize(("name", "every"), FLIPPED)
-def test_changed_signature_is_invalid(name, every):
-    case = signed(name)
+@pytest.mark.parametrize(("name", "implementation", "every"), [*FLIPPED, *OLDER])
+def test_changed_signature_is_invalid(name, implementation, every):
+    if implementation:
+        need(implementation, name)
+    case = signed(name, implementation)
 
     def check(position, changed):
         assert case.signer.verify(MESSAGE, changed, case.public_key) is False, position
@@ -152,7 +170,7 @@ def test_changed_signature_is_invalid(name, every):
     for_each_flip(case.signature, check, every=every)
 
 
-@pytest.mark.parametrize("name", SIGNATURES)
+@pytest.mark.parametrize("name", NORMAL)
 def test_changed_message_is_invalid(name):
     case = signed(name)
 
@@ -164,9 +182,9 @@ def test_changed_message_is_invalid(name):
         assert case.signer.verify(other, case.signature, case.public_key) is False
 
 
-@pytest.mark.parametrize(("name", "every"), FLIPPED)
-def test_changed_public_key_is_invalid(name, every):
-    case = signed(name)
+@pytest.mark.parametrize(("name", "implementation", "every"), FLIPPED)
+def test_changed_public_key_is_invalid(name, implementation, every):
+    case = signed(name, implementation)
 
     def check(position, changed):
         # BIP 340 keys are x-only: the parity in the first byte does not matter.
@@ -178,7 +196,7 @@ def test_changed_public_key_is_invalid(name, every):
     for_each_flip(case.public_key, check, every=every)
 
 
-@pytest.mark.parametrize("name", SIGNATURES)
+@pytest.mark.parametrize("name", NORMAL)
 def test_signature_of_another_length_is_invalid(name):
     signer, public_key, _, signature = signed(name)
     padded = {"Falcon-512": 666, "Falcon-1024": 1280}.get(name, 0)
@@ -194,7 +212,7 @@ def test_signature_of_another_length_is_invalid(name):
         assert signer.verify(MESSAGE, signature.ljust(length, b"\1"), public_key) is False
 
 
-@pytest.mark.parametrize("name", SIGNATURES)
+@pytest.mark.parametrize("name", NORMAL)
 def test_random_bytes_are_not_valid(name):
     signer, public_key, _, signature = signed(name)
     random = Random(name)
@@ -207,7 +225,7 @@ def test_random_bytes_are_not_valid(name):
 @pytest.mark.parametrize("message", [b"", MEBIBYTE], ids=["empty", "1-MiB"])
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.long if name in SLOWEST else []) for name in SIGNATURES],
+    [pytest.param(name, marks=pytest.mark.long if name in HIGHER else []) for name in SIGNATURES],
 )
 def test_empty_and_long_messages_round_trip(name, message):
     signer, public_key, secret_key, _ = signed(name)
@@ -217,17 +235,7 @@ def test_empty_and_long_messages_round_trip(name, message):
     assert signer.verify(message[:-1] + b"\1", signature, public_key) is False
 
 
-@pytest.mark.parametrize("name", SIGNATURES)
-def test_signers_check_types(name):
-    signer, public_key, secret_key, signature = signed(name)
-    for wrong in NOT_BYTES:
-        assert_rejects(signer.sign, (MESSAGE, secret_key, b""), wrong)
-        assert_rejects(signer.verify, (MESSAGE, signature, public_key, b""), wrong)
-    views = (bytearray(MESSAGE), memoryview(signature), bytearray(public_key), memoryview(b""))
-    assert signer.verify(*views) is True
-
-
-@pytest.mark.parametrize("name", SIGNATURES)
+@pytest.mark.parametrize("name", NORMAL)
 def test_signers_check_lengths(name):
     signer, public_key, secret_key, signature = signed(name)
     for wrong in (b"", secret_key[:-1], secret_key + b"\0"):
@@ -288,11 +296,8 @@ def test_encapsulation_is_randomised(name):
 
 
 @pytest.mark.parametrize("name", KEMS)
-def test_kems_check_types_and_lengths(name):
+def test_kems_check_lengths(name):
     kem, public_key, secret_key, ciphertext, _ = encapsulated(name)
-    for wrong in NOT_BYTES:
-        assert_rejects(kem.encapsulate, (public_key,), wrong)
-        assert_rejects(kem.decapsulate, (ciphertext, secret_key), wrong)
     for change in (lambda data: b"", lambda data: data[:-1], lambda data: data + b"\0"):
         with pytest.raises(BadLength, match="the public key of"):
             kem.encapsulate(change(public_key))
