@@ -25,7 +25,7 @@ from pqchain.chain.encoding import VERSION, KeyForm
 from pqchain.consensus import Layout
 from pqchain.errors import Malformed, UsageError
 from pqchain.works.pqdpol import DATA_BYTES
-from tests.chain.fuzz import Counts, fuzz
+from tests.chain.fuzz import fuzz
 from tests.chain.wallets import alice, bob, fresh, hybrid, proposer
 
 GOLDEN = Path(__file__).parent.parent / "vectors" / f"chain_v{VERSION}.json"
@@ -115,13 +115,8 @@ def test_root_depends_on_the_list_and_not_on_threads() -> None:
 @pytest.mark.native
 def test_decoder_survives_fuzzing() -> None:
     seeds = [golden_block().encode(), _falcon_block().encode()]
-    counts = fuzz(seeds, inputs=15_000, seed=1)
-    assert isinstance(counts, Counts)
-    assert counts.inputs == 15_000
-    assert counts.malformed > 5_000
     # The decoder does not interpret bits of keys and signatures; such blocks are unchanged.
-    assert counts.decoded > 1_000
-    assert counts.inputs == counts.malformed + counts.decoded
+    assert 5_000 < fuzz(seeds, inputs=15_000, seed=1) < 14_000
 
 
 def _falcon_block() -> Block:
