@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pqchain import algorithms as registry
 from pqchain import checks, machine, statistics
 from pqchain.bench import variation, verification
-from pqchain.bench.gas_units import OWN, UNITS, PriceUnit, statement
+from pqchain.bench.gas_units import OWN, PriceUnit, statement, units
 from pqchain.bench.operations import MESSAGE_BYTES
 from pqchain.bench.timing import one_processor, with_bar
 from pqchain.bench.verification import Client, TimedVerifier, Times, own
@@ -69,7 +69,7 @@ def measure_gas(
     default 3000, the price in force. `warn` states a busy machine, as `pqchain.measure` does.
 
     Returns a frame, one row per scheme, verifier and unit: algorithm; verifier, its version; unit,
-    a key of `gas_units.UNITS`; anchor, anchor_verifier, anchor_gas; gas (median over rounds), low
+    a key of `gas_units.units()`; anchor, anchor_verifier, anchor_gas; gas (median over rounds), low
     and high (95 % interval of that median, by a bootstrap of the rounds), benchmark_gas (the same
     at the unit's second price); verify_seconds (slowest signature, median over rounds; the given
     time of a scheme that is given by numbers), and of that decode_key_seconds and
@@ -87,7 +87,7 @@ def measure_gas(
     if others := [row.name for row in schemes if row.kind != "signature"]:
         raise UsageError(f"every algorithm must be a signature scheme; got {', '.join(others)}")
     # The anchors are always timed.
-    anchors = [unit.anchor for unit in UNITS.values()]
+    anchors = [unit.anchor for unit in units().values()]
     names = list(dict.fromkeys([*anchors, *(row.name for row in schemes)]))
     # One processor for all verifiers, so that a migration does not distort their ratio. Child
     # processes inherit it, so they are started here.
@@ -98,13 +98,13 @@ def measure_gas(
         finally:
             for client in clients:
                 client.close()
-    prices = {name: unit.anchor_price for name, unit in UNITS.items()}
+    prices = {name: unit.anchor_price for name, unit in units().items()}
     if anchor_gas is not None:
         prices["evm"] = anchor_gas
     frame = GAS.frame(
         _row(entry, unit, prices, series)
         for entry in series.values()
-        for unit in (UNITS.values() if entry.algorithm else [None])
+        for unit in (units().values() if entry.algorithm else [None])
     )
     frame.attrs["provenance"] = {**machine.provenance(), "preset": f"{rounds} rounds"}
     if warn:

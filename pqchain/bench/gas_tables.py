@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain import figures
-from pqchain.bench.gas_units import CLIENTS, OWN, STATEMENTS, UNITS, PriceUnit
+from pqchain.bench.gas_units import OWN, PriceUnit, clients, statements, units
 from pqchain.costs import GIVEN
 from pqchain.figures import BYTES, COUNT, SECONDS, Figure, Kind, Unit
 from pqchain.render.table import Column, Shown, Table
@@ -35,7 +35,7 @@ def _prices(frame: pd.DataFrame, added: Iterable[str]) -> Table:
         Column("slowest verification", numeric=True, unit=SECONDS),
         Column("input", numeric=True, unit=BYTES),
     ]  # fmt: skip
-    for unit in UNITS.values():
+    for unit in units().values():
         columns.append(Column(unit.title, numeric=True, key=unit.name))
         if unit.benchmark_title:
             columns.append(Column(unit.benchmark_title, numeric=True, key=f"{unit.name}-benchmark"))
@@ -44,7 +44,7 @@ def _prices(frame: pd.DataFrame, added: Iterable[str]) -> Table:
         first = by_unit["evm"]
         cells = [first["algorithm"], first["verifier"], first["verify_seconds"]]
         cells.append(first["input_bytes"])
-        for unit in UNITS.values():
+        for unit in units().values():
             row = by_unit[unit.name]
             value, low, high = (row[end] / unit.scale for end in ("gas", "low", "high"))
             price = Figure(value, low, high, COUNT, Kind.MEASURED, "")
@@ -56,9 +56,9 @@ def _prices(frame: pd.DataFrame, added: Iterable[str]) -> Table:
                 cells.append(Shown(row["benchmark_gas"], COUNT.text(row["benchmark_gas"])))
         rows.append(cells)
         remarks.append(first["reason"])
-    chains = [f"{name} ({row['chain']})" for name, row in CLIENTS.items() if "chain" in row]
+    chains = [f"{name} ({row['chain']})" for name, row in clients().items() if "chain" in row]
     notes = [f"Verifiers that clients of chains run: {', '.join(chains)}."]
-    notes += [f"{unit.title}: {_anchor(frame, unit)}. {unit.rule}." for unit in UNITS.values()]
+    notes += [f"{unit.title}: {_anchor(frame, unit)}. {unit.rule}." for unit in units().values()]
     notes += added
     notes += [
         f"{row['verifier']}: {row['reason']}."
@@ -118,8 +118,8 @@ def _parts(frame: pd.DataFrame) -> Table:
 
 def _statements(frame: pd.DataFrame) -> Table:
     rows = []
-    for row in STATEMENTS:
-        unit = UNITS[row["unit"]]
+    for row in statements():
+        unit = units()[row["unit"]]
         symbol = Unit(unit.symbol)
         same = frame[(frame["algorithm"] == row["algorithm"]) & (frame["unit"] == row["unit"])]
         if same.empty:

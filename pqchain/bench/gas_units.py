@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from pqchain import installation
@@ -40,7 +41,9 @@ def _read(name: str) -> dict[str, Any]:
     return installation.read_toml(installation.data("gas") / f"{name}.toml")
 
 
-def _units() -> dict[str, PriceUnit]:
+@cache
+def units() -> dict[str, PriceUnit]:
+    """Return the units by name, in the order of data/gas/units.toml."""
     tables = _read("units")
     for name, table in tables.items():
         verifiers = tuple(table.pop("anchor_verifiers"))
@@ -48,22 +51,31 @@ def _units() -> dict[str, PriceUnit]:
     return tables
 
 
-UNITS: dict[str, PriceUnit] = _units()
-"""Units by name, in the order of data/gas/units.toml."""
+@cache
+def statements() -> list[dict[str, Any]]:
+    """Return prices stated by drafts and chains.
 
-STATEMENTS: list[dict[str, Any]] = _read("statements")["statement"]
-"""Prices stated by drafts and chains, with the keys algorithm, unit, gas, what, source and date."""
+    Keys: algorithm, unit, gas, what, source and date.
+    """
+    rows: list[dict[str, Any]] = _read("statements")["statement"]
+    return rows
 
-CLIENTS: dict[str, dict[str, str]] = _read("clients")
-"""Verifiers to time by default, with the keys chain, source and date where a chain runs them."""
+
+@cache
+def clients() -> dict[str, dict[str, str]]:
+    """Return the verifiers to time by default.
+
+    Keys: chain, source and date where a chain runs them.
+    """
+    return _read("clients")
 
 
 def statement(algorithm: str, unit: str, source: str) -> float:
     """Return a stated price by algorithm, unit, and the beginning of its source."""
-    for row in STATEMENTS:
+    for row in statements():
         if (row["algorithm"], row["unit"]) == (algorithm, unit) and row["source"].startswith(
             source
         ):
             return float(row["gas"])
-    names = [f"{row['algorithm']} {row['unit']} {row['source']}" for row in STATEMENTS]
+    names = [f"{row['algorithm']} {row['unit']} {row['source']}" for row in statements()]
     raise UnknownName("statement", f"{algorithm} {unit} {source}", names)

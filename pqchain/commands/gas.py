@@ -89,8 +89,8 @@ def gas(
         "provenance": frame.attrs["provenance"],
         "warnings": warnings,
         "gas": console.records(frame),
-        "units": [asdict(unit) for unit in gas_units.UNITS.values()],
-        "statements": gas_units.STATEMENTS,
+        "units": [asdict(unit) for unit in gas_units.units().values()],
+        "statements": gas_units.statements(),
         "anchor": check,
     }
     notes = ["`pqchain engine run revm` prices the same verifiers as precompiles of an EVM."]

@@ -322,7 +322,7 @@ def _drafts(findings: Findings, today: Findings, algorithm: str) -> tuple[DraftP
     if plan.chain.baseline:
         before = today.figures[plan.chain.baseline]["capacity_per_second"].value
     drafts = []
-    for row in gas_units.STATEMENTS:
+    for row in gas_units.statements():
         stated = (row["unit"], row["algorithm"])
         if not plan.limits.block_gas or stated != (plan.limits.gas_unit, algorithm):
             continue

@@ -251,7 +251,7 @@ _CHOICES: dict[str, Callable[[], Collection[str]]] = {
     "costs": cost_sources,
     "transaction_aggregation": provers.aggregations,
     "vote_aggregation": provers.aggregations,
-    "gas_unit": lambda: ("", *gas_units.UNITS),
+    "gas_unit": lambda: ("", *gas_units.units()),
 }
 
 TABLES: Mapping[str, Any] = {

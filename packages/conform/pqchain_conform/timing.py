@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pqchain.bench.gas_units import CLIENTS, UNITS
+from pqchain.bench import gas_units
 from pqchain.bench.verification import Case
 from pqchain.errors import CryptoFailure, Unsupported
 from pqchain_conform import registry
@@ -64,8 +64,8 @@ def clients(names: Iterable[str] | None = None) -> list[TimedClient]:
 
     None stands for those of data/gas/clients.toml. Raises UnknownName.
     """
-    chosen = registry.select(CLIENTS if names is None else names)
-    anchors = [name for unit in UNITS.values() for name in unit.anchor_verifiers]
+    chosen = registry.select(gas_units.clients() if names is None else names)
+    anchors = [name for unit in gas_units.units().values() for name in unit.anchor_verifiers]
     known = registry.verifiers()
     extra = [known[name] for name in dict.fromkeys(anchors) if name in known]
     return [

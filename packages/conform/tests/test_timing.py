@@ -8,8 +8,8 @@ import math
 import pytest
 
 from packages.conform.tests.fakes import fake
-from pqchain.bench import verification
-from pqchain.bench.gas_units import CLIENTS, OWN, UNITS
+from pqchain.bench import gas_units, verification
+from pqchain.bench.gas_units import OWN
 from pqchain.bench.verification import Case
 from pqchain.commands.main import main
 from pqchain.errors import CryptoFailure, UnknownName, Unsupported
@@ -122,7 +122,7 @@ def test_other_verifiers_are_rows_beside_pqchains(capsys, nothing_built):
 
 def test_verifiers_of_the_units_are_registered():
     known = registry.verifiers()
-    assert set(CLIENTS) <= set(known)
-    for unit in UNITS.values():
+    assert set(gas_units.clients()) <= set(known)
+    for unit in gas_units.units().values():
         for name in unit.anchor_verifiers:
             assert name == OWN or unit.anchor in known[name].anchors

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pqchain import checks, machine, results, statistics
-from pqchain.bench.gas_units import STATEMENTS, UNITS
+from pqchain.bench.gas_units import statements, units
 from pqchain.crypto import open_signer
 from pqchain.errors import Unsupported
 from pqchain.results import Contract
@@ -47,8 +47,6 @@ ALGORITHMS = (
 
 _OWN = {"ecrecover": "ecrecover", "ECDSA-P256": "P256VERIFY"}
 """Precompiles of the EVM itself."""
-
-_ANCHOR_GAS = UNITS["evm"].anchor_price
 
 CALLS, REPEATS, RUNS = 200, 10, 7
 _MESSAGE = bytes([9]) * 32
@@ -86,7 +84,7 @@ def measure(
         }  # fmt: skip
         try:
             # Without a price any number does: time does not depend on it.
-            precompile = _precompile(algorithm) | {"gas": gas or int(_ANCHOR_GAS)}
+            precompile = _precompile(algorithm) | {"gas": gas or int(units()["evm"].anchor_price)}
         except Unsupported as error:
             rows[algorithm] |= {"status": "unsupported", "reason": str(error)}
             continue
@@ -131,7 +129,7 @@ def stored() -> pd.DataFrame:
 
 def _price(algorithm: str) -> tuple[int | None, str]:
     """Return the first stated EVM price, in force or of a draft, and its source."""
-    for row in STATEMENTS:
+    for row in statements():
         if row["unit"] == "evm" and row["algorithm"] == algorithm:
             return int(row["gas"]), str(row["source"])
     return None, ""
@@ -153,7 +151,7 @@ def _precompile(algorithm: str) -> dict[str, Any]:
 
 def _times(call: Floats, loop: Floats, anchor: Floats, gas: int | None) -> dict[str, Any]:
     low, high = statistics.median_interval(call)
-    ratios = _ANCHOR_GAS * call / anchor
+    ratios = units()["evm"].anchor_price * call / anchor
     block_low, block_high = statistics.median_interval(ratios)
     seconds = float(np.median(call))
     return {
