@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -29,18 +30,19 @@ def certificate_bytes(signature_bytes: int, count: int) -> int:
     return 4 + count * (5 + signature_bytes)
 
 
-_FILE = installation.read_toml(installation.data("consensus") / "lengths.toml")
+@cache
+def observed() -> Mapping[str, Mapping[int, int]]:
+    """Return observed signatures per length in bytes, by algorithm.
 
-LENGTHS = {name: dict(enumerate(row["counts"], row["first"])) for name, row in _FILE.items()}
-"""Observed signatures per length in bytes, by algorithm; a test compares them with new signatures.
-
-All other schemes of the registry have one length.
-"""
+    All other schemes of the registry have one length. A test compares them with new signatures.
+    """
+    tables = installation.read_toml(installation.data("consensus") / "lengths.toml")
+    return {name: dict(enumerate(row["counts"], row["first"])) for name, row in tables.items()}
 
 
 def distribution(algorithm: str, nominal_bytes: int) -> Mapping[int, int]:
     """Return the observed number of signatures by length; without data, 1 of nominal length."""
-    return LENGTHS.get(algorithm, {nominal_bytes: 1})
+    return observed().get(algorithm, {nominal_bytes: 1})
 
 
 def mean(lengths: Mapping[int, int]) -> float:

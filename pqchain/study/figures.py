@@ -9,7 +9,7 @@ from functools import partial
 import pandas as pd
 
 from pqchain.chain import encoding
-from pqchain.consensus.lengths import LENGTHS, mean
+from pqchain.consensus.lengths import mean, observed
 from pqchain.costs import CostTable
 from pqchain.figures import Figure, Kind
 from pqchain.results import Contract
@@ -59,7 +59,7 @@ def public_key_bytes(model: SchemeModel) -> Evidence:
 def signature_bytes(model: SchemeModel) -> Evidence:
     """Length of a signature, the mean if it varies."""
     value = mean(model.lengths)
-    if model.algorithm in LENGTHS:
+    if model.algorithm in observed():
         counted = f"pqchain.consensus.lengths: {model.algorithm} of liboqs 0.13.0, counted"
         return Evidence(value, Kind.MEASURED, counted)
     return model.size(value)
