@@ -18,8 +18,6 @@ from tests.crypto.builds import BUILDS, ROUND3_BUILDS, need
 pytestmark = pytest.mark.native
 
 KEMS = ("Classic-McEliece-348864", "Kyber512", "NTRU-HPS-2048-509", "LightSaber-KEM")
-SIGNATURES = ("Dilithium2", "Falcon-512", "Rainbow-I-Classic")
-MESSAGE = b"round 3"
 
 
 def seeded(implementation: str):
@@ -81,14 +79,20 @@ def test_kyber_is_the_same_in_both_versions(newer, older):
 
 @pytest.mark.parametrize("older", ROUND3_BUILDS)
 @pytest.mark.parametrize("newer", BUILDS)
-def test_signatures_of_dilithium_verify_in_the_other_version(newer, older):
-    need(newer, "Dilithium2")
-    need(older, "Dilithium2")
-    one, other = open_signer("Dilithium2", newer), open_signer("Dilithium2", older)
-    for maker, user in ((one, other), (other, one)):
+@pytest.mark.parametrize("name", ["Dilithium2", "Falcon-512"])
+def test_signatures_verify_in_the_other_version(name, newer, older):
+    need(newer, name)
+    need(older, name)
+    one, other = open_signer(name, newer), open_signer(name, older)
+    # The older Falcon has a wider bound, see below: the newer may reject its signatures.
+    ways = ((one, other), (other, one)) if name == "Dilithium2" else ((one, other),)
+    for maker, user in ways:
         public_key, secret_key = maker.generate_keypair()
-        assert user.verify(MESSAGE, maker.sign(MESSAGE, secret_key), public_key)
-        assert maker.verify(MESSAGE, user.sign(MESSAGE, secret_key), public_key)
+        for index in range(20):
+            message = b"%d" % index
+            assert user.verify(message, maker.sign(message, secret_key), public_key)
+            if name == "Dilithium2":
+                assert maker.verify(message, user.sign(message, secret_key), public_key)
 
 
 Q = 12289
@@ -138,18 +142,6 @@ def test_falcon_of_the_older_version_has_a_wider_bound(older):
         assert NEWER_BOUND < squared_norm(*pair, public_key) <= OLDER_BOUND
     for pair in accepted[:20]:
         assert squared_norm(*pair, public_key) <= NEWER_BOUND
-
-
-@pytest.mark.parametrize("older", ROUND3_BUILDS)
-def test_falcon_of_the_newer_version_verifies_in_the_older(older):
-    newer = BUILDS[ROUND3_BUILDS.index(older)]
-    need(newer, "Falcon-512")
-    need(older, "Falcon-512")
-    one, other = open_signer("Falcon-512", newer), open_signer("Falcon-512", older)
-    public_key, secret_key = one.generate_keypair()
-    for index in range(20):
-        message = b"%d" % index
-        assert other.verify(message, one.sign(message, secret_key), public_key)
 
 
 def respelled(signature: bytes, *, minus_zero: bool) -> bytes | None:
