@@ -140,7 +140,8 @@ def _declaration(name: str, row: Any) -> Declaration:
     marks: dict[str, Any] = {}
     for mark in (*_metadata(row.annotation), *row.metadata):
         marks |= {key: getattr(mark, key) for key in _MARKS if hasattr(mark, key)}
-    default = row.get_default(call_default_factory=True)
+    # A function that makes the default may read a file, which no module does when imported.
+    default = row.get_default(call_default_factory=isinstance(row.default_factory, type))
     return Declaration(
         name=name,
         type=type(choices[0]) if choices else get_origin(kind) or kind,

@@ -98,3 +98,30 @@ def test_old_package_is_refused_where_it_is_used(package, use):
         [sys.executable, "-c", f"{version}; {use}"], capture_output=True, text=True
     )
     assert f"the version of {package} must be at least" in done.stderr
+
+
+def test_importing_reads_no_data_but_the_registry():
+    """Importing every module opens no file of data/ except data/algorithms."""
+    program = """
+import contextlib, importlib, pkgutil, sys
+import pqchain
+from pqchain import installation
+
+data = str(installation.data("algorithms").parent)
+opened = set()
+
+def note(event, arguments):
+    if event == "open" and str(arguments[0]).startswith(data):
+        opened.add(str(arguments[0]).removeprefix(data)[1:])
+
+sys.addaudithook(note)
+for module in pkgutil.walk_packages(pqchain.__path__, "pqchain."):
+    if not module.name.endswith("__main__"):
+        with contextlib.suppress(ModuleNotFoundError):  # optional packages
+            importlib.import_module(module.name)
+print(*sorted(name for name in opened if not name.startswith("algorithms/")))
+assert opened, "the registry was not seen"
+"""
+    command = [sys.executable, "-c", program]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert result.stdout.split() == []

@@ -52,9 +52,6 @@ _ADDED = {
 }  # fmt: skip
 """Fields that stored results lack, with the value that has no effect."""
 
-
-_PAPER_SERIAL = named("paper-serial")
-
 Size = Annotated[int, Ge(0), Le(2**32)]
 Seconds = Annotated[float, Ge(0), Le(1e6)]
 
@@ -111,7 +108,7 @@ class Scenario:
     nodes: Annotated[int, Ge(1), Le(MAX_NODES), Doc("nodes of the network")] = 32
     delegates: Annotated[int | None, Ge(1)] = None
     """Number of nodes that verify and vote; by default all."""
-    network: Network = _PAPER_SERIAL
+    network: Network = dataclasses.field(default_factory=lambda: named("paper-serial"))
     exchange: Exchange | None = None
     """broadcast: the proposer sends the block to every delegate. all-to-all: every delegate sends
     its copy to every other one. By default, what the network's law implies."""

@@ -34,9 +34,6 @@ ALL_VOTE, FEW_VOTE = "all vote", "few vote"
 
 VIRTUAL = ", virtual time"
 
-SEPARATE = named("star", rate_bits_per_second=1e9, latency_seconds=50e-6)
-"""The network between computers in virtual time."""
-
 SINGLE = "Falcon-512"
 """The scheme of the runs with one scheme."""
 
@@ -111,6 +108,8 @@ def orders(costs: CostTable, plan: RunPlan) -> Iterator[Order]:
     live: dict[str, Any] = {"mode": "loopback"}
     virtual: dict[str, Any] = {"mode": "virtual", "transport": "native"}
     everywhere = named("host", processors=here)
+    # The network between computers in virtual time.
+    separate = named("star", rate_bits_per_second=1e9, latency_seconds=50e-6)
     single = SINGLE if SINGLE in names else names[0]
     for exchange in EXCHANGES:
         messages: dict[str, Any] = {"exchange": exchange}
@@ -121,14 +120,14 @@ def orders(costs: CostTable, plan: RunPlan) -> Iterator[Order]:
             yield ONE, scenario(single, nodes, named("host"), **messages), live
             if here > 1:
                 yield TWO, scenario(single, nodes, named("host", processors=2), **messages), live
-            yield EACH, scenario(single, nodes, SEPARATE, **messages), {"mode": "virtual"}
+            yield EACH, scenario(single, nodes, separate, **messages), {"mode": "virtual"}
         for nodes in plan.delegation:
             for setting, delegates in ((ALL_VOTE, nodes), (FEW_VOTE, min(plan.voters, nodes))):
                 voting = messages | {"delegates": delegates}
                 yield setting, scenario(single, nodes, everywhere, **voting), live
                 # Both over QUIC, because over plain there are no observers.
                 voting["blocks"] = plan.heights + WARM_UP
-                yield setting + VIRTUAL, scenario(single, nodes, SEPARATE, **voting), virtual
+                yield setting + VIRTUAL, scenario(single, nodes, separate, **voting), virtual
     for name, nodes in plan.mixed:
         if name in names:
             for mix in MIXES:
