@@ -184,18 +184,6 @@ class Algorithm:
         return str(_OFFERS["notes"].get(self.name, {}).get(implementation, ""))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OtherSize:
-    """A published size that is correct for another version or definition of the algorithm."""
-
-    name: str
-    quantity: str
-    bytes: int
-    kind: Literal["version", "definition"]
-    description: str
-    source: str
-
-
 _USER_FAMILY = SchemeFamily(
     name="", problem="", security_status="given", security_note="a user-defined scheme",
     security_source="", checked="",
@@ -263,16 +251,6 @@ def _algorithms(kind: Kind, file: str) -> Iterator[Algorithm]:
                 aliases=tuple(aliases.split("; ")) if aliases else (),
             )
 
-
-def _other_sizes() -> Iterator[OtherSize]:
-    with (_FOLDER / "versions.csv").open(encoding="utf-8", newline="") as table:
-        for row in csv.DictReader(table):
-            size: dict[str, Any] = {**row, "bytes": int(row["bytes"])}
-            yield OtherSize(**size)
-
-
-OTHER_SIZES = {(row.name, row.quantity, row.bytes): row for row in _other_sizes()}
-"""Sizes of other versions or definitions, by (algorithm, quantity, bytes)."""
 
 ALGORITHMS: dict[str, Algorithm] = {
     algorithm.name: algorithm

@@ -26,23 +26,7 @@ from pqchain.crypto import isolated, native
 from pqchain.crypto.abi import TimingPlan
 from pqchain.errors import CryptoFailure, PqchainError, UnknownName, UsageError
 from pqchain.measurements import MEASUREMENT, user_scheme_provenance
-from pqchain.results import Contract
 from pqchain.results.checkpoint import Checkpoint
-
-SAMPLES = Contract.of(
-    "samples",
-    ("str", "algorithm implementation operation"),
-    ("Int64", "index"),
-    ("bool", "warmup"),
-    ("float64", "seconds cycles"),
-)
-
-QUARTILES = Contract.of(
-    "quartiles",
-    ("str", "algorithm implementation operation"),
-    ("Int64", "samples"),
-    ("float64", "q1_cycles median_cycles q3_cycles q1_seconds median_seconds q3_seconds"),
-)
 
 TIMED_IN_PYTHON = "timed through Python: each sample includes the call"
 """Note on rows whose library cannot be called from the C loop."""
@@ -148,31 +132,10 @@ def measure(
     if keep_samples:
         measured = (cell for cell in cells if cell.rounds)
         numbered = (cell.samples.reset_index().assign(**cell.names) for cell in measured)
-        frame.attrs["samples"] = results.joined(numbered, SAMPLES)
+        frame.attrs["samples"] = results.joined(numbered, variation.SAMPLES)
     if warn:
         variation.announce(frame)
     return frame
-
-
-def quartiles(samples: pd.DataFrame) -> pd.DataFrame:
-    """Return quartiles and median of the cycles of each operation, as SUPERCOP prints them.
-
-    Takes the samples that `measure(keep_samples=True)` keeps in `attrs["samples"]`; warm-up samples
-    are left out. Columns: algorithm, implementation, operation, samples, q1_cycles, median_cycles,
-    q3_cycles (of the time-stamp counter at its constant rate; NaN where unknown), q1_seconds,
-    median_seconds and q3_seconds. Raises DataError for another frame.
-    """
-    counted = results.check(samples, SAMPLES).query("not warmup")
-    names = ["algorithm", "implementation", "operation"]
-    rows = []
-    for key, group in counted.groupby(names, sort=False):
-        row: dict[str, Any] = dict(zip(names, key, strict=True)) | {"samples": len(group)}
-        for unit in ("cycles", "seconds"):
-            values = np.quantile(group[unit], (0.25, 0.5, 0.75))
-            columns = (f"q1_{unit}", f"median_{unit}", f"q3_{unit}")
-            row |= dict(zip(columns, map(float, values), strict=True))
-        rows.append(row)
-    return QUARTILES.frame(rows)
 
 
 def _plan(

@@ -10,10 +10,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pqchain import results
 from pqchain.costs import CostTable
 from pqchain.measurements import choose
+from pqchain.results import Contract
 
 _log = logging.getLogger("pqchain.bench")
+
+SAMPLES = Contract.of(
+    "samples",
+    ("str", "algorithm implementation operation"),
+    ("Int64", "index"),
+    ("bool", "warmup"),
+    ("float64", "seconds cycles"),
+)
+
+QUARTILES = Contract.of(
+    "quartiles",
+    ("str", "algorithm implementation operation"),
+    ("Int64", "samples"),
+    ("float64", "q1_cycles median_cycles q3_cycles q1_seconds median_seconds q3_seconds"),
+)
 
 MAX_MEDIAN_OVER_MIN = 1.1
 """Bound of `median_over_min` for runs whose times are published or ranked."""
@@ -171,3 +188,24 @@ def spread(table: CostTable, measurements: pd.DataFrame) -> Iterator[tuple[str, 
             middle, deviation = row["median_seconds"], row["mad_seconds"]
             if middle and math.isfinite(middle) and math.isfinite(deviation):
                 yield algorithm, f"{operation}_seconds", 1.4826 * deviation / middle
+
+
+def quartiles(samples: pd.DataFrame) -> pd.DataFrame:
+    """Return quartiles and median of the cycles of each operation, as SUPERCOP prints them.
+
+    Takes the samples that `measure(keep_samples=True)` keeps in `attrs["samples"]`; warm-up samples
+    are left out. Columns: algorithm, implementation, operation, samples, q1_cycles, median_cycles,
+    q3_cycles (of the time-stamp counter at its constant rate; NaN where unknown), q1_seconds,
+    median_seconds and q3_seconds. Raises DataError for another frame.
+    """
+    counted = results.check(samples, SAMPLES).query("not warmup")
+    names = ["algorithm", "implementation", "operation"]
+    rows = []
+    for key, group in counted.groupby(names, sort=False):
+        row: dict[str, Any] = dict(zip(names, key, strict=True)) | {"samples": len(group)}
+        for unit in ("cycles", "seconds"):
+            values = np.quantile(group[unit], (0.25, 0.5, 0.75))
+            columns = (f"q1_{unit}", f"median_{unit}", f"q3_{unit}")
+            row |= dict(zip(columns, map(float, values), strict=True))
+        rows.append(row)
+    return QUARTILES.frame(rows)

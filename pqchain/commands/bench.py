@@ -72,7 +72,7 @@ def bench(
         raise UsageError("--signatures is for --proofs; add it, or leave --signatures out")
     names = console.algorithm_names(algorithm, console.register_schemes(scheme)) or None
     # Imported after the names are checked, so that a wrong name is rejected quickly.
-    from pqchain.bench import operations, presets, runs, stored, tables
+    from pqchain.bench import operations, presets, runs, stored, tables, variation
 
     samples_output = output
     if samples:
@@ -114,7 +114,7 @@ def bench(
             runs.append(measurements, append)
             console.print_stderr(f"Added to: {append}")
     if cycles and all_samples is not None:
-        quartiles = operations.quartiles(all_samples)
+        quartiles = variation.quartiles(all_samples)
         table = tables.quartile_table(quartiles)
         return console.show_measurements(form, "quartiles", measurements, table, rows=quartiles)
     table = tables.operation_table(measurements)

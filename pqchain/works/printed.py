@@ -22,6 +22,7 @@ from pqchain.installation import read_toml
 from pqchain.render.table import Column, Shown, Table
 from pqchain.results import Contract
 from pqchain.works import papers, readers
+from pqchain.works.other_sizes import other_sizes
 from pqchain.works.paper import Paper
 from pqchain.works.papers import operation_of
 from pqchain.works.readers import SIZES, Chosen, NumberReader, Undecided, rounded
@@ -270,7 +271,7 @@ def registry_size(row: Mapping[Any, Any], implementation: str = "") -> dict[str,
     verdict, note = "equal", ""
     if row["value"] != size:
         verdict, note = "erratum" if row["note"] else "different", row["note"]
-        known = algorithms.OTHER_SIZES.get((row["algorithm"], row["quantity"], int(row["value"])))
+        known = other_sizes().get((row["algorithm"], row["quantity"], int(row["value"])))
         if known is not None:
             verdict, note = known.kind, f"{known.bytes} is {known.description}"
             if row["note"]:

@@ -11,8 +11,8 @@ import pytest
 
 import pqchain as pq
 from pqchain import results
-from pqchain.bench import comparing, operations, runs, tables
-from pqchain.bench.operations import SAMPLES
+from pqchain.bench import comparing, runs, tables, variation
+from pqchain.bench.variation import SAMPLES
 from pqchain.errors import DataError, UsageError
 from tests import frames
 from tests.frames import run_of
@@ -233,7 +233,7 @@ def test_quartiles_are_those_of_the_counted_samples() -> None:
         columns |= {"index": range(41), "warmup": np.arange(41) == 0, "cycles": seconds * 3e9}
         parts.append(pd.DataFrame(columns))
     samples = results.check(pd.concat(parts, ignore_index=True), SAMPLES)
-    result = operations.quartiles(samples)
+    result = variation.quartiles(samples)
     chosen = (samples["operation"] == "sign") & ~samples["warmup"]
     name = result.loc[1, "implementation"]
     one = samples[chosen & (samples["implementation"] == name)]

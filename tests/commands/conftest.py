@@ -7,7 +7,7 @@ import pytest
 from pqchain import results
 from pqchain.bench import blocks as blockbench
 from pqchain.bench import operations as bench
-from pqchain.bench import presets
+from pqchain.bench import presets, variation
 from tests import frames
 
 
@@ -24,7 +24,7 @@ def measured(monkeypatch):
             samples = frame[["algorithm", "implementation", "operation"]].assign(
                 index=0, warmup=False, seconds=1e-3, cycles=float("nan")
             )
-            frame.attrs["samples"] = results.check(samples, bench.SAMPLES)
+            frame.attrs["samples"] = results.check(samples, variation.SAMPLES)
         return frame
 
     monkeypatch.setattr(bench, "measure", measure)
