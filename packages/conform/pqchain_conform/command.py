@@ -14,6 +14,7 @@ Verifiers that disagree split a chain. Report a wrong one to its maintainers fir
 from __future__ import annotations
 
 import shlex
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -164,6 +165,12 @@ def run(
     if command and verifier:
         raise UsageError("--verifier and a command after -- exclude each other; leave one out")
     if command:
+        # Before vectors are made, which takes half a minute.
+        if shutil.which(command[0]) is None:
+            raise UsageError(
+                f"the command after -- must start with a program; got {command[0]!r}. Files of "
+                "vectors follow --vectors."
+            )
         verifiers = [registry.from_command(list(command), name or "")]
     else:
         verifiers = registry.select(list(verifier) or None)

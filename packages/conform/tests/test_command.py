@@ -131,6 +131,7 @@ def test_failed_builds_state_the_reason(capsys, monkeypatch):
 def test_wrong_use_of_run_and_explain_is_rejected(refused):
     refused(["conform", "run", "--verifier", "circl", "--", "./mine"], "exclude each other")
     refused(["conform", "run", "--timeout", "0"], "--timeout must be at least 1; got 0")
+    refused(["conform", "run", "vectors.json"], "must start with a program; got 'vectors.json'")
     refused(["conform", "explain", "Hawk-512:1"], "Hawk-512")
     refused(["conform", "explain", "ML-DSA-44:99999"], "unknown vector")
 
