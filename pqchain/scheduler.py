@@ -14,14 +14,7 @@ from ipaddress import ip_address
 from typing import Any, get_type_hints
 
 from pqchain import checks
-from pqchain.errors import (
-    DataError,
-    InvalidResult,
-    PqchainError,
-    Unsupported,
-    UsageError,
-    short_repr,
-)
+from pqchain.errors import DataError, PqchainError, Unsupported, UsageError, short_repr
 
 CONNECT_SECONDS = 5
 """Timeout of the connection to a Dask scheduler."""
@@ -144,7 +137,7 @@ def run_tasks(
     `RECOMPUTED` is compared with that of the same call in this process, so a function must be
     deterministic. `check` raises DataError for a wrong result; it may return a part of the task and
     of the result to compute again, of which a task has `size`. Raises Unsupported, UsageError, the
-    exception of a task, InvalidResult for an unexpected one, and PqchainError if workers die
+    exception of a task, DataError for an unexpected result, and PqchainError if workers die
     repeatedly or lack a module.
     """
     kind = get_type_hints(function)["return"]
@@ -175,7 +168,7 @@ def run_tasks(
                     if future.status != "finished":
                         raise
                     (workers,) = client.who_has([future]).values()
-                    raise InvalidResult(
+                    raise DataError(
                         f"result {number} of {function.__name__} from worker {', '.join(workers)} "
                         f"must be that of this computer: {error}. Remove the worker, or install "
                         "the same version of pqchain there."

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from pqchain import checks, scheduler
-from pqchain.errors import InvalidResult, PqchainError, UsageError, short_repr
+from pqchain.errors import DataError, PqchainError, UsageError, short_repr
 from pqchain.results.files import write_atomically
 from pqchain.wire.drivers import cluster_machines
 from pqchain.wire.drivers.cluster_machines import Worker, WorkerLost
@@ -120,9 +120,7 @@ class _Launcher:
                 for key, line in await worker.call("read"):
                     process = self.processes.get(key)
                     if process is None or process.worker is not worker:
-                        raise InvalidResult(
-                            f"worker {worker.address} must report its own nodes only"
-                        )
+                        raise DataError(f"worker {worker.address} must report its own nodes only")
                     process.reports.put_nowait(line.encode())
         except PqchainError as error:
             lost = isinstance(error, WorkerLost)
@@ -196,7 +194,7 @@ async def _copy_files(worker: Worker, folder: Path) -> None:
             (folder / str(index)).mkdir(parents=True, exist_ok=True)
             names = await worker.call("file_names", index)
             if len(names) > MAX_LOGS or not all(map(_NAME.fullmatch, names)):
-                raise InvalidResult(
+                raise DataError(
                     f"worker {worker.address} must have at most {MAX_LOGS} files with plain names; "
                     f"got {short_repr(names)}"
                 )
@@ -207,7 +205,7 @@ async def _copy_files(worker: Worker, folder: Path) -> None:
                     piece = await worker.call("read_file", index, name, len(data), _PIECE_BYTES)
                     data += piece
                     if len(piece) > _PIECE_BYTES or len(data) > left:
-                        raise InvalidResult(
+                        raise DataError(
                             f"the files of node {index} of worker {worker.address} must have at "
                             f"most {MAX_LOG_BYTES} bytes; got more in {name}"
                         )
