@@ -132,7 +132,8 @@ def consensus(
             workers of --scheduler; default: model
         transport: transport of executed delegates: plain (virtual time only, the default there),
             native, aioquic, tcp-tls, grpc
-        log: save the ledgers of executed delegates in this folder
+        log: save the ledgers of executed delegates, and qlog files where the transport supports
+            them
         engine: engine of the model; results are identical to the nanosecond, simpy is the readable
             reference
         workers: number of processes; default: one per core

@@ -193,9 +193,9 @@ class WorkerNodes:
         """End a node's process."""
         await self._owned.stop(key)
 
-    async def file_names(self, index: int) -> list[str]:
-        """Return the names of a node's files."""
-        paths = (self._folder / str(index)).iterdir()
+    async def file_names(self, index: int, pattern: str) -> list[str]:
+        """Return the names of a node's files that match a pattern."""
+        paths = (self._folder / str(index)).glob(pattern)
         return sorted(path.name for path in paths if path.is_file())
 
     async def read_file(self, index: int, name: str, start: int, count: int) -> bytes:

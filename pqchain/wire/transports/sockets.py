@@ -1,4 +1,4 @@
-"""Base classes: `BaseTransport` of all transports, `SocketTransport` of those on streams."""
+"""Base class of transports with their own sockets; it dials peers and keeps the sessions."""
 
 from __future__ import annotations
 
@@ -36,50 +36,25 @@ class Turn:
         self._ends = None
 
 
-class BaseSession(Protocol):
-    """Session of a transport, with the counters of its queue."""
-
+class _Session(Protocol):
     queued: Queued
 
-    def end(self, reason: str = "") -> None:
-        """Close the connection."""
+    def end(self) -> None: ...
 
 
-SessionT = TypeVar("SessionT", bound=BaseSession)
+SessionT = TypeVar("SessionT", bound=_Session)
 
 
-class BaseTransport(Generic[SessionT]):
-    """Sessions of one node over any protocol."""
+class SocketTransport(ABC, Generic[SessionT]):
+    """Sessions of one node; a subclass adds listening and connecting."""
 
     def __init__(self, settings: TransportSettings) -> None:
-        self.identity, self.addresses = settings.identity, settings.addresses
+        self.addresses = settings.addresses
         self.directory = {public.index: public for public in settings.directory}
-        self.sessions: dict[int, SessionT] = {}
-        """Sessions that have not ended."""
-
-    def receive_into(
-        self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
-    ) -> None:
-        """Do nothing, unless a transport can receive into memory of the node."""
-
-    def close(self, session: int, reason: str, *, now: float) -> None:
-        """Close a session, or cancel its connection attempt."""
-        if (connection := self.sessions.pop(session, None)) is not None:
-            connection.end(reason)
-
-    def queued_bytes(self) -> int:
-        """Return the number of bytes that wait to be sent on all sessions."""
-        return sum(session.queued.bytes for session in self.sessions.values())
-
-
-class SocketTransport(BaseTransport[SessionT], ABC):
-    """Sessions of one node over streams; a subclass adds listening and connecting."""
-
-    def __init__(self, settings: TransportSettings) -> None:
-        super().__init__(settings)
         self.by_certificate = {
             public.certificate_der: public.index for public in settings.directory
         }
+        self.sessions: dict[int, SessionT] = {}
         self.deliver: Deliver = lambda event: None
         self.loop = asyncio.get_running_loop()
         self.turn = Turn(self.loop)
@@ -108,11 +83,21 @@ class SocketTransport(BaseTransport[SessionT], ABC):
 
     def close(self, session: int, reason: str, *, now: float) -> None:
         """Close a session, or cancel its connection attempt."""
-        super().close(session, reason, now=now)
+        if (connection := self.sessions.pop(session, None)) is not None:
+            connection.end()
         if (task := self._dialling.pop(session, None)) is not None:
             task.cancel()
+
+    def receive_into(
+        self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
+    ) -> None:
+        """Do nothing, because received frames are always reported as `Received`."""
 
     def close_all(self) -> None:
         """Close all sessions and cancel all connection attempts."""
         for session in [*self.sessions, *self._dialling]:
             self.close(session, "shutdown", now=0.0)
+
+    def queued_bytes(self) -> int:
+        """Return the number of bytes that wait to be sent on all sessions."""
+        return sum(session.queued.bytes for session in self.sessions.values())
