@@ -9,7 +9,7 @@ import asyncio
 import secrets
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from ipaddress import ip_address
 from typing import Any, get_type_hints
 
@@ -18,6 +18,8 @@ from pqchain.errors import DataError, PqchainError, Unsupported, UsageError, sho
 
 CONNECT_SECONDS = 5
 """Timeout of the connection to a Dask scheduler."""
+
+INSTALL_COMMAND = "pip install dask distributed"
 
 LOST_ERRORS = (OSError, RuntimeError, asyncio.TimeoutError)
 """Errors of a call over a connection that has ended, or to an actor whose worker has ended."""
@@ -42,10 +44,10 @@ def _client(address: str, *, asynchronous: bool) -> Any:
     except ImportError:
         raise Unsupported(
             f"Dask must be installed for --scheduler {address}. "
-            "Run `pip install dask distributed`, or leave the scheduler out."
+            f"Run `{INSTALL_COMMAND}`, or leave the scheduler out."
         ) from None
     plain = address.removeprefix(INSECURE)
-    with _answering(address):
+    try:
         # Check the address first: a client that fails on a wrong one halfway cannot be closed and
         # keeps the process from ending.
         _, port = comm.get_address_host_port(plain)
@@ -56,19 +58,12 @@ def _client(address: str, *, asynchronous: bool) -> Any:
             raise ValueError("Dask's configuration has no certificates for TLS")
         _check_connection(address, plain)
         # Results are refused unless they are msgpack, whose reading runs no code of a worker.
-        formats = {"deserializers": ["msgpack", "error"], "set_as_default": False}
-        return Client(plain, timeout=CONNECT_SECONDS, asynchronous=asynchronous, **formats)
-
-
-@contextmanager
-def _answering(address: str) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, ValueError, asyncio.TimeoutError) as error:
-        raise UsageError(
-            f"no Dask scheduler answers at {address!r} within {CONNECT_SECONDS} s ({error}). "
-            "Start one with `dask scheduler` and give its address, such as tcp://127.0.0.1:8786."
-        ) from error
+        return Client(
+            plain, timeout=CONNECT_SECONDS, set_as_default=False, asynchronous=asynchronous,
+            deserializers=["msgpack", "error"],
+        )  # fmt: skip
+    except (OSError, ValueError) as error:
+        raise _no_answer(address, error) from error
 
 
 def _check_connection(address: str, *peers: str) -> None:
@@ -80,9 +75,10 @@ def _check_connection(address: str, *peers: str) -> None:
         if not all(ip_address(row[4][0]).is_loopback for row in socket.getaddrinfo(host, None)):
             raise UsageError(
                 f"connections to other computers must use TLS; got {peer}. Over tcp:// any program "
-                "on the network can run code on all computers of the cluster and on this one. Use "
-                "tls:// with certificates of a CA of your own (docs/tasks/cluster.md), or give "
-                f"{INSECURE}{address} in a network in which you trust every program."
+                "that reaches the scheduler or a worker can run code on the scheduler, the workers "
+                "and this computer. Use tls:// with certificates of a CA of your own "
+                f"(docs/tasks/cluster.md), or give {INSECURE}{address} in a network in which you "
+                "trust every program."
             )
 
 
@@ -101,8 +97,10 @@ async def open_client(address: str) -> AsyncIterator[Any]:
     """
     client = _client(address, asynchronous=True)
     try:
-        with _answering(address):
+        try:
             await client
+        except (OSError, ValueError, asyncio.TimeoutError) as error:
+            raise _no_answer(address, error) from error
         await _check_peers(client, address)
         # Actors use the current client.
         with client.as_current():
@@ -111,6 +109,13 @@ async def open_client(address: str) -> AsyncIterator[Any]:
         # Without a scheduler the client would wait for its timeouts.
         with suppress(OSError, asyncio.TimeoutError):
             await asyncio.wait_for(client.close(), _CLOSE_SECONDS)
+
+
+def _no_answer(address: str, error: Exception) -> UsageError:
+    return UsageError(
+        f"no Dask scheduler answers at {address!r} within {CONNECT_SECONDS} s ({error}). "
+        "Start one with `dask scheduler` and give its address, such as tcp://127.0.0.1:8786."
+    )
 
 
 def as_json(function: Callable[..., Any], *arguments: Any) -> str:
@@ -133,12 +138,12 @@ def run_tasks(
     order in which tasks end. Tasks of workers that die run again on other workers, as often as the
     scheduler's setting `distributed.scheduler.allowed-failures` permits.
 
-    Results are JSON that must have the type of the function's return annotation. One in
+    Results are data: JSON that must have the type of the function's return annotation. One in
     `RECOMPUTED` is compared with that of the same call in this process, so a function must be
     deterministic. `check` raises DataError for a wrong result; it may return a part of the task and
     of the result to compute again, of which a task has `size`. Raises Unsupported, UsageError, the
-    exception of a task, DataError for an unexpected result, and PqchainError if workers die
-    repeatedly or lack a module.
+    exception of a task, DataError for a result that is not as expected, and PqchainError if workers
+    die repeatedly or lack the function's module.
     """
     kind = get_type_hints(function)["return"]
     # Random, because a worker could otherwise tell which of its results nobody checks.
@@ -174,20 +179,25 @@ def run_tasks(
                         "the same version of pqchain there."
                     ) from error
                 yield number, result
-        except (KilledWorker, ModuleNotFoundError) as error:
+        except KilledWorker as error:
             raise PqchainError(
-                f"the workers of {address} must be able to run {function.__name__}; got {error}. "
-                "Install the same version of pqchain and its packages on every worker, and use "
-                "smaller scenarios or a smaller batch if their memory ran out."
+                f"the workers of {address} died repeatedly ({error}). "
+                "Use smaller scenarios or a smaller batch if memory ran out."
+            ) from error
+        except ModuleNotFoundError as error:
+            raise PqchainError(
+                f"a worker of {address} lacks a module: {error}. Install the same version of "
+                "pqchain and its packages on every worker."
             ) from error
 
 
 def _check_equal(there: object, here: object) -> None:
-    texts = [checks.dumps(value) for value in (there, here)]
+    texts = checks.dumps(there), checks.dumps(here)
     if texts[0] != texts[1]:
-        pairs = enumerate(zip(*texts, strict=False))
-        at = max(next((at for at, (one, other) in pairs if one != other), 0) - 50, 0)
-        got, expected = (short_repr(text[at:][:100]) for text in texts)
+        equal = next(
+            (at for at, pair in enumerate(zip(*texts, strict=False)) if len({*pair}) > 1), 0
+        )
+        got, expected = (short_repr(text[max(equal - 50, 0) :][:100]) for text in texts)
         raise DataError(f"the worker computed {got} and this computer {expected}")
 
 
@@ -200,3 +210,33 @@ async def actor(future: Any, actor_class: type, address: str) -> Any:
         raise OSError(future.status)
     # Not the result of the future, which is a pickle.
     return Actor(actor_class, address, future.key)
+
+
+def current_worker() -> Any:
+    """Return the Dask worker that runs the calling task."""
+    from dask.distributed import get_worker
+
+    return get_worker()
+
+
+def pause_profiling(worker: Any) -> Callable[[], None]:
+    """Stop a worker's profiler, which samples stacks every 10 ms; return a function that starts it.
+
+    The profiler takes 2 % of a processor even if the worker has no task.
+    """
+    names = ("profile", "profile-cycle")
+    paused = [
+        callback
+        for name in names
+        if (callback := worker.periodic_callbacks.get(name)) and callback.is_running()
+    ]
+    for callback in paused:
+        callback.stop()
+
+    def resume() -> None:
+        # A worker that closes has stopped its callbacks itself.
+        if worker.status.name == "running":
+            for callback in paused:
+                callback.start()
+
+    return resume

@@ -1,33 +1,44 @@
-"""Main program of one node's process: stdin is a socket with requests and the node's reports.
+"""Main program of one node's process; it reads requests from stdin and writes reports to stdout.
 
-Requests: "setup" (first), "start" with the addresses of all nodes, "begin"; the end of the requests
-stops the node. Reports: "listening", "connected", "begun", "progress", "done" with the result,
-"error". Only this module imports uvloop.
+Requests: "setup" (first), "start" with the addresses of all nodes, "begin"; the end of stdin stops
+the node. Reports: "listening", "connected", "begun", "progress", "done" with the result, "error".
+Only this module imports uvloop.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
-import socket
+import sys
 from functools import partial
 from time import monotonic
 from typing import Any
 
 from pqchain.errors import PqchainError
-from pqchain.wire.drivers.job import MAX_LINE_BYTES, decode, decode_setup, encode
+from pqchain.wire.drivers.job import decode, decode_setup, encode
 from pqchain.wire.drivers.live import LiveNode
+
+MAX_LINE_BYTES = 64 << 20
 
 _PROGRESS_SECONDS = 1.0
 """Minimum time between two progress reports. On a cluster a report takes milliseconds of processor
 time on several machines, which would slow the nodes down."""
 
 
-async def _run(requests: asyncio.StreamReader, reports: asyncio.StreamWriter) -> None:
+def report(kind: str, value: Any = None) -> None:
+    """Write one report to stdout."""
+    sys.stdout.buffer.write(encode(kind, value))
+    sys.stdout.flush()
+
+
+async def _run() -> None:
+    requests, loop = asyncio.StreamReader(limit=MAX_LINE_BYTES), asyncio.get_running_loop()
+    loop.set_exception_handler(partial(_report_exception, asyncio.current_task()))
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(requests), sys.stdin)
     job, folder, identity, directory, address = decode_setup(await requests.readline())
     live = LiveNode(identity.index, job, folder, identity, directory)
-    reports.write(encode("listening", await live.listen(*address)))
-    reporting = asyncio.create_task(_report_progress(live, reports))
+    report("listening", await live.listen(*address))
+    reporting = asyncio.create_task(_report_progress(live))
     try:
         while line := await requests.readline():
             kind, value = decode(line)
@@ -42,23 +53,19 @@ async def _run(requests: asyncio.StreamReader, reports: asyncio.StreamWriter) ->
 
 
 def _report_exception(
-    main: asyncio.Task[Any] | None,
-    reports: asyncio.StreamWriter,
-    loop: asyncio.AbstractEventLoop,
-    context: dict[str, Any],
+    main: asyncio.Task[Any] | None, loop: asyncio.AbstractEventLoop, context: dict[str, Any]
 ) -> None:
     loop.default_exception_handler(context)
     error = context.get("exception")
     # Stop the node, else the parent would wait in vain. Socket errors are caused by peers and are
     # not faults of this node.
     if error is not None and not isinstance(error, OSError):
-        why = f"{type(error).__name__}: {error}. See its log for the traceback."
-        reports.write(encode("error", why))
+        report("error", f"{type(error).__name__}: {error}. See its log for the traceback.")
         if main is not None:
             main.cancel()
 
 
-async def _report_progress(live: LiveNode, reports: asyncio.StreamWriter) -> None:
+async def _report_progress(live: LiveNode) -> None:
     # A node that fails early is done before it is connected.
     expected = ["connected", "begun", "done"]
     reported, due = 0, -math.inf
@@ -67,27 +74,20 @@ async def _report_progress(live: LiveNode, reports: asyncio.StreamWriter) -> Non
         live.changed.clear()
         node = live.node
         if node.progress > reported and (monotonic() >= due or node.done):
-            reports.write(encode("progress", node.progress - reported))
+            report("progress", node.progress - reported)
             reported, due = node.progress, monotonic() + _PROGRESS_SECONDS
         for kind in [kind for kind in expected if getattr(node, kind)]:
             expected.remove(kind)
-            reports.write(encode(kind, live.result() if kind == "done" else None))
+            report(kind, live.result() if kind == "done" else None)
 
 
 async def _main() -> None:
-    requests, reports = await asyncio.open_unix_connection(
-        sock=socket.socket(fileno=0), limit=MAX_LINE_BYTES
-    )
-    handler = partial(_report_exception, asyncio.current_task(), reports)
-    asyncio.get_running_loop().set_exception_handler(handler)
     try:
-        await _run(requests, reports)
+        await _run()
     except PqchainError as error:
-        reports.write(encode("error", str(error)))
+        report("error", str(error))
     except asyncio.CancelledError:
         pass  # reported by `_report_exception`
-    reports.write_eof()
-    await reports.drain()
 
 
 def main() -> None:

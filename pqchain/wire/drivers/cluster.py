@@ -20,9 +20,9 @@ from pqchain import checks, scheduler
 from pqchain.errors import DataError, PqchainError, UsageError, short_repr
 from pqchain.results.files import write_atomically
 from pqchain.wire.drivers import cluster_machines
-from pqchain.wire.drivers.cluster_machines import Worker, WorkerLost
-from pqchain.wire.drivers.job import Job, Progress, Result, encode
-from pqchain.wire.drivers.mesh import Mesh
+from pqchain.wire.drivers.cluster_calls import Worker, WorkerLost
+from pqchain.wire.drivers.job import Job, Progress, Result
+from pqchain.wire.drivers.mesh import Mesh, Ticks
 from pqchain.wire.drivers.processes import run_until_complete
 
 _START_SECONDS = 600.0
@@ -70,13 +70,25 @@ class _RemoteProcess:
 
     worker: Worker
     key: int
+    index: int
     reports: asyncio.Queue[bytes | PqchainError] = field(default_factory=asyncio.Queue)
-    lost: bool = False
+    _writing: asyncio.Task[None] | None = None
+    _unwritten: list[bytes] = field(default_factory=list)
 
-    async def write(self, line: bytes) -> None:
-        # `_Launcher.read` reports a lost worker.
+    @property
+    def lost(self) -> bool:
+        return self.worker.lost
+
+    def write(self, line: bytes) -> None:
+        self._unwritten.append(line)
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write())
+
+    async def _write(self) -> None:
+        # One task writes, so that requests arrive in order; `_Launcher.read` reports a lost worker.
         with suppress(PqchainError):
-            await self.worker.call("write", self.key, line)
+            while self._unwritten:
+                await self.worker.call("write", self.key, self._unwritten.pop(0))
 
     async def readline(self) -> bytes:
         report = await self.reports.get()
@@ -96,6 +108,11 @@ class _RemoteProcess:
             await self.worker.call("stop", self.key)
         reading.cancel()
 
+    async def last_log_line(self) -> str:
+        if self.lost:
+            return ""
+        return str(await self.worker.call("last_log_line", self.index))
+
 
 @dataclass(eq=False)
 class _Launcher:
@@ -108,9 +125,8 @@ class _Launcher:
     async def launch(self, index: int, port: int) -> _RemoteProcess:
         worker = self.workers[index % len(self.workers)]
         key = len(self.processes)
-        process = self.processes[key] = _RemoteProcess(worker, key)
-        host = worker.address.partition("://")[2].rpartition(":")[0].strip("[]")
-        await worker.call("launch", key, index, (host, port or worker.ports[index]))
+        process = self.processes[key] = _RemoteProcess(worker, key, index)
+        await worker.call("launch", key, index, port or worker.ports[index])
         return process
 
     async def read(self, worker: Worker) -> None:
@@ -123,12 +139,20 @@ class _Launcher:
                         raise DataError(f"worker {worker.address} must report its own nodes only")
                     process.reports.put_nowait(line.encode())
         except PqchainError as error:
-            lost = isinstance(error, WorkerLost)
-            reason = "its worker was lost before all nodes were connected"
+            end = b"" if isinstance(error, WorkerLost) else error
             for process in self.processes.values():
                 if process.worker is worker:
-                    process.lost = lost
-                    process.reports.put_nowait(encode("ended", reason) if lost else error)
+                    process.reports.put_nowait(end)
+
+    async def ticks(self) -> Ticks:
+        async def read(worker: Worker) -> tuple[int, int]:
+            try:
+                idle, total = await worker.call("ticks")
+            except WorkerLost:
+                return 0, 0
+            return idle, total
+
+        return list(await asyncio.gather(*map(read, self.workers)))
 
 
 def run(
@@ -147,12 +171,13 @@ def run(
     lost. Without a folder nothing is copied.
 
     `Result.cluster` has workers and computers (numbers of them), clock_error_seconds (maximum error
-    of a difference between two machines' times), and machines (for each worker: nodes, computer,
+    of a difference between two machines' times), machines (for each worker: nodes, computer,
     machine_id, cpu_model, cpu_count, python, pqchain, commit, load_per_processor,
-    clock_offset_seconds and clock_error_seconds, relative to the client). Raises Unsupported
-    without Dask; UsageError for an address without a scheduler, and for workers that are too few or
-    lack something; PqchainError for a lost scheduler and for nodes that do not start or end in
-    time.
+    clock_offset_seconds and clock_error_seconds, relative to worker 0), and links (from and to,
+    numbers of workers; round_trip_seconds; bits_per_second of one transfer of 1 MiB over TCP, None
+    if it does not pass). Raises Unsupported without Dask; UsageError for an address without a
+    scheduler, and for workers that are too few or lack something; PqchainError for a lost scheduler
+    and for nodes that do not start or end in time.
     """
     return run_until_complete(_run(job, cluster, in_memory, progress, folder, pattern))
 
@@ -170,23 +195,26 @@ async def _run(
         identities = dict(enumerate(job.identities()))
         try:
             await asyncio.gather(*(worker.start(job, identities, in_memory) for worker in workers))
-            before = await cluster_machines.clocks(workers)
+            links = await cluster_machines.measure_links(workers)
             launcher = _Launcher(workers)
             readings = [asyncio.create_task(launcher.read(worker)) for worker in workers]
             algorithm = identities[0].public.algorithm
-            mesh = Mesh(job, launcher.launch, algorithm, progress, start_seconds=_START_SECONDS)
+            mesh = Mesh(
+                job, launcher.launch, launcher.ticks, algorithm, progress,
+                start_seconds=_START_SECONDS,
+            )  # fmt: skip
             try:
                 result = await mesh.run()
             finally:
                 for reading in readings:
                     reading.cancel()
-            after = await cluster_machines.clocks(workers)
+            after = await cluster_machines.measure_clocks(workers)
             if folder is not None:
                 await asyncio.gather(*(_copy_files(worker, folder, pattern) for worker in workers))
         finally:
             # Shielded, so that a second Ctrl-C leaves no process either.
             await asyncio.shield(_close(workers))
-    return cluster_machines.with_machines(result, workers, before, after)
+    return cluster_machines.with_machines(result, workers, links, after)
 
 
 async def _copy_files(worker: Worker, folder: Path, pattern: str) -> None:

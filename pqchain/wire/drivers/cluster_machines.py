@@ -1,4 +1,4 @@
-"""Workers of a Dask cluster as the client sees them: their calls, their checks and their clocks."""
+"""Machines of a Dask cluster: checks of its workers, and measurements of their links and clocks."""
 
 from __future__ import annotations
 
@@ -8,111 +8,23 @@ import platform
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, get_type_hints
+from dataclasses import replace
+from typing import Any, cast
 
 from pqchain import checks, libraries
 from pqchain import scheduler as scheduling
 from pqchain.errors import DataError, PqchainError, UsageError
 from pqchain.installation import VERSION
 from pqchain.wire.drivers import cluster_worker
-from pqchain.wire.drivers.cluster_worker import Description, WorkerNodes
+from pqchain.wire.drivers.cluster_calls import Worker, WorkerLost
+from pqchain.wire.drivers.cluster_worker import Description
 from pqchain.wire.drivers.job import Job, Result
+from pqchain.wire.drivers.probes import Path as LinkPath
+from pqchain.wire.session import Address
 
 MAX_CLOCK_SECONDS = 60.0
 """Maximum difference between a worker's time of day and the client's; logs could not be compared
 otherwise."""
-
-_ROUNDS = 20
-"""Number of readings of a worker's clock, of which the fastest is used."""
-
-_CALL_SECONDS = 60.0
-"""Time without an answer after which a worker is considered lost; it answers after
-`cluster_worker.POLL_SECONDS`."""
-
-_PREPARE_SECONDS = 600.0
-"""Timeout for all nodes to have their files."""
-
-
-class WorkerLost(PqchainError):
-    """A worker ended, or does not answer."""
-
-
-@dataclass(eq=False)
-class Worker:
-    """A worker, its nodes, and its actor once it is started."""
-
-    number: int
-    address: str
-    client: Any
-    scheduler: str
-    ports: Mapping[int, int]
-    """Port of each of its nodes; 0: any."""
-    description: Description
-    """Result of `cluster_worker.describe`."""
-    actor: Any = None
-    lost: bool = False
-
-    async def call(self, method: str, *values: Any, seconds: float = _CALL_SECONDS) -> Any:
-        """Call a method of the actor; its result must have the type of its annotation.
-
-        Raises WorkerLost, DataError for a result of another type, and the errors of the method.
-        """
-        if self.lost:
-            raise WorkerLost(f"worker {self.address} was lost")
-        try:
-            reply = await asyncio.wait_for(self.actor.call(method, *values), seconds)
-        except scheduling.LOST_ERRORS as error:
-            await self._check_scheduler()
-            self.lost = True
-            raise WorkerLost(f"worker {self.address} was lost ({error})") from error
-        word, _, text = str(reply).partition(" ")
-        result = get_type_hints(getattr(WorkerNodes, method))["return"]
-        kind = result if word == "value" else checks.SentError
-        value = checks.loads(text, kind, f"the reply of worker {self.address} to {method!r}")
-        if word != "value":
-            raise value
-        return value
-
-    async def _check_scheduler(self) -> None:
-        try:
-            await asyncio.wait_for(self.client.scheduler.identity(), _CALL_SECONDS)
-        # AttributeError: a client that lost its scheduler has none.
-        except (*scheduling.LOST_ERRORS, AttributeError) as error:
-            raise PqchainError(
-                f"the Dask scheduler {self.scheduler} was lost ({error or type(error).__name__}). "
-                "The workers stop the nodes. Start the cluster and the run again."
-            ) from error
-
-    async def start(self, job: Job, identities: Mapping[int, Any], in_memory: bool) -> None:
-        """Start the actor, which makes and fills the nodes' folders."""
-        directory = [identity.public for identity in identities.values()]
-        nodes = (job, {index: identities[index] for index in self.ports}, directory)
-        placed = {"workers": [self.address], "allow_other_workers": False}
-        future = self.client.submit(
-            WorkerNodes, *nodes, in_memory=in_memory, actor=True, pure=False, **placed
-        )
-        try:
-            self.actor = await asyncio.wait_for(
-                scheduling.actor(future, WorkerNodes, self.address), _CALL_SECONDS
-            )
-        except scheduling.LOST_ERRORS as error:
-            raise PqchainError(f"worker {self.address} was lost before the start.") from error
-        await self.call("open", seconds=_PREPARE_SECONDS)
-
-    async def clock(self) -> tuple[float, float]:
-        """Return how far its clock is ahead of this machine's, and the maximum error, in seconds.
-
-        The error is half the shortest round trip, whatever the trip's asymmetry.
-        """
-        readings = []
-        for _ in range(_ROUNDS):
-            began = time.monotonic()
-            reading = await self.call("clock")
-            half = (time.monotonic() - began) / 2
-            readings.append((half, reading - (began + half)))
-        half, offset = min(readings)
-        return offset, half
 
 
 async def choose_workers(
@@ -144,11 +56,14 @@ async def choose_workers(
     if problems:
         raise UsageError("\n".join(problems))
     ports = {index: first_port and first_port + index for index in range(job.nodes)}
-    workers = []
-    for number, address in enumerate(chosen):
-        own = {index: ports[index] for index in range(number, job.nodes, len(chosen))}
-        workers.append(Worker(number, address, client, scheduler, own, descriptions[address]))
-    return workers
+    return [
+        Worker(
+            number, address, client, scheduler,
+            {index: ports[index] for index in range(number, job.nodes, len(chosen))},
+            descriptions[address],
+        )
+        for number, address in enumerate(chosen)
+    ]  # fmt: skip
 
 
 def _natural(address: str) -> list[tuple[int, str]]:
@@ -169,18 +84,16 @@ def _description(reply: object) -> Any:
 def _problems(description: Any, libraries: set[str], began: float, ended: float) -> list[str]:
     """Return what a worker lacks, each with its remedy."""
     install = f"install pqchain {VERSION} there, in the environment that runs `dask worker`"
+    if isinstance(description, ImportError):
+        return [f"cannot import what the nodes need ({description}); {install}"]
     if isinstance(description, BaseException):
         return [f"its check failed ({type(description).__name__}: {description}); {install}"]
-    here = ".".join(platform.python_version_tuple()[:2])
-    versions = [
-        ("pqchain", description["version"], VERSION, install),
-        ("Python", ".".join(description["python"]), here, f"use {here} there"),
-    ]
-    problems = [
-        f"has {name} {there}, the client {ours}; {remedy}"
-        for name, there, ours, remedy in versions
-        if there != ours
-    ]
+    problems = []
+    if description["version"] != VERSION:
+        problems.append(f"has pqchain {description['version']}, the client {VERSION}; {install}")
+    python = ".".join(description["python"])
+    if python != (here := ".".join(platform.python_version_tuple()[:2])):
+        problems.append(f"has Python {python}, the client {here}; use {here} there")
     if missing := sorted(libraries - set(description["libraries"])):
         names = ", ".join(missing)
         problems.append(f"lacks the native library {names}; run `make` there, or install the wheel")
@@ -197,58 +110,103 @@ def _problems(description: Any, libraries: set[str], began: float, ended: float)
     return problems
 
 
-async def clocks(workers: Sequence[Worker]) -> dict[int, tuple[float, float]]:
-    """Return `Worker.clock` of each worker that is not lost, by number."""
-    measured = {}
-    # One after another, so that the client's own work does not delay the replies.
-    for worker in workers:
+async def _open_probes(workers: Sequence[Worker]) -> list[list[Address]]:
+    async def open_probes(worker: Worker) -> list[Address]:
+        ports = list(worker.ports.values())
+        return cast(list[Address], await worker.call("open_probes", ports))
+
+    return await asyncio.gather(*map(open_probes, workers))
+
+
+async def measure_links(workers: Sequence[Worker]) -> dict[Any, LinkPath]:
+    """Return the path between each ordered pair of workers, by their numbers."""
+    addresses = await _open_probes(workers)
+    count = len(workers)
+    paths: dict[Any, LinkPath] = {}
+
+    async def path(worker: Worker, other: int) -> LinkPath:
         try:
-            measured[worker.number] = await worker.clock()
-        except WorkerLost:
-            continue
-    return measured
+            return cast(LinkPath, await worker.call("measure", addresses[other]))
+        except (WorkerLost, DataError):
+            raise
+        except PqchainError as error:
+            raise UsageError(f"from worker {worker.address}: {error}") from error
+
+    # In each round every worker measures one path and answers one probe.
+    for step in range(1, count):
+        others = [(worker.number + step) % count for worker in workers]
+        measured = await asyncio.gather(*map(path, workers, others))
+        paths |= dict(zip(zip(range(count), others, strict=True), measured, strict=True))
+    await asyncio.gather(*(worker.call("close_probes") for worker in workers))
+    return paths
+
+
+async def measure_clocks(workers: Sequence[Worker]) -> dict[int, LinkPath]:
+    """Return the paths from the first worker to the others that are not lost."""
+    living = [worker for worker in workers if not worker.lost]
+    if len(workers) < 2 or workers[0].lost:
+        return {}
+    try:
+        addresses = await _open_probes(living)
+        paths = {}
+        for worker, address in zip(living[1:], addresses[1:], strict=True):
+            paths[worker.number] = await living[0].call("measure", address, rate=False)
+    # A machine lost after the nodes' work has no second measurement.
+    except WorkerLost:
+        return {}
+    return paths
 
 
 def with_machines(
     result: Result,
     workers: Sequence[Worker],
-    before: Mapping[int, tuple[float, float]],
-    after: Mapping[int, tuple[float, float]],
+    links: Mapping[Any, LinkPath],
+    after: Mapping[int, LinkPath],
 ) -> Result:
-    """Return the result with times of this machine's clock, and with the cluster's facts."""
+    """Return the result with times of the first worker's clock, and with the cluster's facts."""
     boots = list(dict.fromkeys(worker.description["boot"] for worker in workers))
     offsets, errors, machines = [], [], []
     for worker in workers:
-        # A machine lost after the nodes' work has no second measurement.
-        first = before[worker.number]
-        last = after.get(worker.number, first)
-        drift = last[0] - first[0]
-        offsets.append(first[0] + drift / 2)
-        errors.append(max(first[1], last[1]) + abs(drift) / 2)
+        offset = error = 0.0
+        if worker.number:
+            first = links[0, worker.number]
+            last = after.get(worker.number, first)
+            drift = last.clock_offset_seconds - first.clock_offset_seconds
+            offset = first.clock_offset_seconds + drift / 2
+            error = max(first.clock_error_seconds, last.clock_error_seconds) + abs(drift) / 2
+        offsets.append(offset)
+        errors.append(error)
         machines.append({
             "worker": worker.number,
             "nodes": list(worker.ports),
             "computer": boots.index(worker.description["boot"]),
             **worker.description["machine"],
-            "clock_offset_seconds": offsets[-1],
-            "clock_error_seconds": errors[-1],
+            "clock_offset_seconds": offset,
+            "clock_error_seconds": error,
         })  # fmt: skip
+    paths = [
+        {"from": pair[0], "to": pair[1]}
+        | {"round_trip_seconds": path.round_trip_seconds}
+        | {"bits_per_second": None if math.isnan(path.bits_per_second) else path.bits_per_second}
+        for pair, path in sorted(links.items())
+    ]
     count = len(workers)
     return replace(
         result,
         nodes=tuple(
             replace(node, clock_offset_seconds=offsets[node.node % count]) for node in result.nodes
         ),
+        # The client's clock is not one of the nodes'.
+        connected=math.nan,
         failure_times={
             node: at - offsets[node % count] for node, at in result.failure_times.items()
         },
-        # That of the client's machine.
-        machine_busy=math.nan,
         cluster={
             "workers": count,
             "computers": len(boots),
-            # Two times may have opposite errors; times of one worker have the same one.
-            "clock_error_seconds": sum(sorted(errors)[-2:]) if count > 1 else 0.0,
+            # Two times may have opposite errors.
+            "clock_error_seconds": sum(sorted(errors)[-2:]),
             "machines": machines,
+            "links": paths,
         },
     )

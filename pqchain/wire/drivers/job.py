@@ -171,17 +171,16 @@ class Result:
     datagram_digest: str = ""
     """SHA-256 of all datagrams of a modelled network in hex; empty unless requested."""
     machine_busy: float = math.nan
-    """Utilization (0 to 1) of all processors, including by other programs; NaN if unknown."""
+    """Utilization (0 to 1) of all processors, including by other programs; NaN if unknown. Of
+    several machines that of the busiest."""
     cluster: Mapping[str, Any] = field(default_factory=dict)
-    """Machines and clocks of a cluster, see `cluster.run`; empty on one machine."""
+    """Machines, clocks and links of a cluster, see `cluster.run`; empty on one machine."""
 
     @property
     def failure(self) -> PqchainError | None:
         """Error of the first node that failed, or None."""
         return next((node.error for node in self.nodes if node.state == "failed"), None)
 
-
-MAX_LINE_BYTES = 64 << 20
 
 LINES: Mapping[str, Any] = {
     "start": dict[int, Address],
@@ -192,7 +191,6 @@ LINES: Mapping[str, Any] = {
     "progress": int,
     "done": NodeResult,
     "error": str,
-    "ended": str,
 }
 """Types of the values of requests and reports, which are sent between computers."""
 

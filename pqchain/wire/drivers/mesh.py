@@ -1,4 +1,4 @@
-"""Requests to the processes of all nodes of a job, and their reports; every wait has a timeout.
+"""Orders to the processes of all nodes of a job, and their reports; every wait has a timeout.
 
 The processes may be on this machine (`processes`) or on others (`cluster`).
 """
@@ -9,7 +9,6 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from time import monotonic
 from typing import Any, Protocol
 
@@ -22,24 +21,31 @@ _CONNECT_SECONDS = 60.0
 _REPORTS = {"listening": "did not start", "connected": "did not connect", "done": "did not end"}
 """Reports that every process must send, with the error text if one is late."""
 
+Ticks = list[tuple[int, int]]
+"""Idle and total clock ticks of all processors of each machine; zeros where unknown."""
+
 
 class NodeProcess(Protocol):
     """Process of one node, whose setup has been sent."""
 
-    lost: bool
-    """Whether the machine of the process was lost, and the process with it."""
+    @property
+    def lost(self) -> bool:
+        """Whether the machine of the process was lost, and the process with it."""
 
-    async def write(self, line: bytes) -> None:
+    def write(self, line: bytes) -> None:
         """Send a request to the node."""
 
     async def readline(self) -> bytes:
-        """Return the node's next report; the last one is "ended" with the reason, if known."""
+        """Return the node's next report, or b"" after the end of the process."""
 
     async def kill(self) -> float:
         """Kill the process; return the time on its machine's monotonic clock, NaN if it is lost."""
 
     async def stop(self, reading: asyncio.Task[None]) -> None:
-        """End the process; `reading` ends after `readline` has returned "ended"."""
+        """End the process; `reading` ends after `readline` has returned b""."""
+
+    async def last_log_line(self) -> str:
+        """Return the last line that the process wrote to stderr; "" if there is none."""
 
 
 @dataclass(eq=False)
@@ -50,6 +56,9 @@ class _Child:
     """Report of each kind in `_REPORTS`; an error if the process ended early, None if killed."""
     reading: asyncio.Task[None] = field(init=False)
     dead: bool = False
+
+    def request(self, kind: str, value: Any = None) -> None:
+        self.process.write(encode(kind, value))
 
     @property
     def result(self) -> NodeResult:
@@ -64,6 +73,7 @@ class Mesh:
     job: Job
     launch: Callable[[int, int], Awaitable[NodeProcess]]
     """Start the process of a node, listening on a port (0: any), and send its setup."""
+    ticks: Callable[[], Awaitable[Ticks]]
     identity: str
     """Signature algorithm of the nodes' identities."""
     progress: Progress
@@ -82,17 +92,18 @@ class Mesh:
             for index in range(job.nodes):
                 await self._spawn(index)
             await self._wait_for_all("listening", self.start_seconds)
-            await self._start(*self.children.values())
+            self._start(*self.children.values())
             await self._wait_for_all("connected", _CONNECT_SECONDS)
-            self.connected, connected, ticks = True, monotonic(), _ticks()
+            self.connected, connected, ticks = True, monotonic(), await self.ticks()
             if job.begin:
-                await self._request("begin", None, *self.children.values())
+                for child in self.children.values():
+                    child.request("begin")
             failures = [loop.create_task(self._fail_node(failure)) for failure in job.failures]
             # Awaited again, because nodes restarted after the first wait have new reports.
             await self._wait_for_all("done", job.limit_seconds)
             await asyncio.gather(*failures)
             await self._wait_for_all("done", job.limit_seconds)
-            idle, total = (end - begin for begin, end in zip(ticks, _ticks(), strict=True))
+            busy = _busy(ticks, await self.ticks())
         finally:
             for task in failures:
                 task.cancel()
@@ -104,7 +115,7 @@ class Mesh:
             connected=connected,
             failure_times=self.failure_times,
             identity=self.identity,
-            machine_busy=1 - idle / total if total > 0 else math.nan,
+            machine_busy=busy,
         )
 
     async def _wait_for_all(self, kind: str, seconds: float) -> None:
@@ -117,8 +128,7 @@ class Mesh:
         if late:
             raise PqchainError(
                 f"nodes {late} {_REPORTS[kind]} within {seconds:g} s. Use smaller blocks or fewer "
-                "nodes, or stop other programs that keep the processors busy. On several machines, "
-                "open the nodes' ports in the firewalls between them (--first-port)."
+                "nodes, or stop other programs that keep the processors busy."
             )
 
     async def _spawn(self, index: int, port: int = 0) -> _Child:
@@ -128,20 +138,18 @@ class Mesh:
         child.reading = asyncio.create_task(self._read(child))
         return child
 
-    async def _start(self, *children: _Child) -> None:
+    def _start(self, *children: _Child) -> None:
         addresses = {
             index: child.reports["listening"].result() for index, child in self.children.items()
         }
-        await self._request("start", addresses, *children)
-
-    async def _request(self, kind: str, value: Any, *children: _Child) -> None:
-        await asyncio.gather(*(child.process.write(encode(kind, value)) for child in children))
+        for child in children:
+            child.request("start", addresses)
 
     async def _read(self, child: _Child) -> None:
         error = ""
         try:
-            while (report := decode(await child.process.readline()))[0] != "ended":
-                kind, value = report
+            while line := await child.process.readline():
+                kind, value = decode(line)
                 if kind == "begun":
                     self.begun.set()
                 elif kind == "progress":
@@ -159,18 +167,19 @@ class Mesh:
             # A machine that is lost during the protocol is a node that dies: others recover.
             if child.process.lost and not child.reports["done"].done():
                 child.dead = child.dead or self.connected
-            why = error or report[1] or "its log is empty"
+                error = "its worker was lost before all nodes were connected"
+            why = error or await child.process.last_log_line() or "its log is empty"
             failure = PqchainError(f"the process of node {child.index} ended early: {why}")
         except PqchainError as lost:
             failure = lost
-        for future in child.reports.values():
-            if future.done():
+        for report in child.reports.values():
+            if report.done():
                 continue
             if child.dead:
-                future.set_result(None)
+                report.set_result(None)
             else:
-                future.set_exception(failure)
-                future.exception()  # mark as retrieved, else asyncio logs a warning
+                report.set_exception(failure)
+                report.exception()  # mark as retrieved, else asyncio logs a warning
 
     async def _fail_node(self, failure: NodeFailure) -> None:
         if failure.trigger == "begun":
@@ -185,16 +194,15 @@ class Mesh:
         # The same port, because the other nodes keep the address.
         restarted = await self._spawn(failure.node, child.reports["listening"].result()[1])
         await asyncio.wait_for(restarted.reports["listening"], self.start_seconds)
-        await self._start(restarted)
+        self._start(restarted)
         if self.job.begin:
-            await self._request("begin", None, restarted)
+            restarted.request("begin")
 
 
-def _ticks() -> tuple[int, int]:
-    """Return idle and total clock ticks of all processors; zeros where they are unavailable."""
-    try:
-        first = Path("/proc/stat").read_text(encoding="ascii").partition("\n")[0]
-    except OSError:
-        return 0, 0
-    numbers = [int(text) for text in first.split()[1:9]]
-    return numbers[3] + numbers[4], sum(numbers)
+def _busy(before: Ticks, after: Ticks) -> float:
+    """Return the utilization of the busiest machine, from 0 to 1; NaN if unknown."""
+    spans = [
+        (idle - idle_before, total - total_before)
+        for (idle_before, total_before), (idle, total) in zip(before, after, strict=False)
+    ]
+    return max((1 - idle / total for idle, total in spans if total > 0), default=math.nan)

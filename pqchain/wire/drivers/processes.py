@@ -6,31 +6,21 @@ On loopback a fork server forks the processes; it can serve several jobs.
 from __future__ import annotations
 
 import asyncio
-import os
 import resource
-import signal
-import socket
-import subprocess
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import IO, Any
 
 from pqchain.errors import UsageError
-from pqchain.wire.drivers.fork_server import ForkServer
-from pqchain.wire.drivers.job import (
-    MAX_LINE_BYTES,
-    Job,
-    Progress,
-    Result,
-    encode,
-    encode_setup,
-)
-from pqchain.wire.drivers.mesh import Mesh
+from pqchain.wire.drivers.child import MAX_LINE_BYTES
+from pqchain.wire.drivers.fork_server import ForkServer, Process
+from pqchain.wire.drivers.job import Job, Progress, Result, encode_setup
+from pqchain.wire.drivers.mesh import Mesh, Ticks
 from pqchain.wire.drivers.namespaces import Namespaces
 from pqchain.wire.transports import registry
 
@@ -42,77 +32,52 @@ _FILES_PER_NODE = 8
 class LocalProcess:
     """Process of a node on this machine, a `mesh.NodeProcess`."""
 
-    pid: int
-    reports: asyncio.StreamReader
-    requests: asyncio.StreamWriter
+    process: Process
     log: Path
-    executed: subprocess.Popen[bytes] | None
-    """The child process; None if the fork server has forked the node, and reaps it."""
     lost: bool = False
 
-    async def write(self, line: bytes) -> None:
+    def write(self, line: bytes) -> None:
         """Send a request to the node."""
-        self.requests.write(line)
+        self.process.stdin.write(line)
 
     async def readline(self) -> bytes:
-        """Return the node's next report, "ended" with the last line of its log at the end."""
-        if line := await self.reports.readline():
-            return line
-        self.requests.close()
-        lines = self.log.read_text(errors="replace").splitlines()
-        return encode("ended", lines[-1] if lines else "")
+        """Return the node's next report, or b"" after the end of the process."""
+        return await self.process.stdout.readline()
 
     async def kill(self) -> float:
-        """Kill the process, if it has not ended; return the time of the monotonic clock."""
+        """Kill the process, which has not ended; return the time of the monotonic clock."""
         time = monotonic()
-        # After the end of the reports the process id may belong to another process.
-        if not self.reports.at_eof():
-            with suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
+        if not self.process.stdout.at_eof():
+            self.process.kill()
         return time
 
     async def stop(self, reading: asyncio.Task[None]) -> None:
         """End the process; kill it if it does not end in time."""
-        with suppress(OSError):
-            self.requests.write_eof()
+        self.process.stdin.close()
         await asyncio.wait([reading], timeout=_QUIT_SECONDS)
         if not reading.done():
-            await self.kill()
+            self.process.kill()
         await asyncio.wait([reading], timeout=1)
-        if self.executed is not None:
-            self.executed.wait()
+        await self.process.wait()
+
+    async def last_log_line(self) -> str:
+        """Return the last line that the process wrote to stderr; "" if there is none."""
+        return next(reversed(self.log.read_text(errors="replace").splitlines()), "")
 
 
-async def start(
-    setup: Sequence[Any], folder: Path, fork_server: ForkServer | None, prefix: Sequence[str] = ()
-) -> LocalProcess:
-    """Start a node, whose log is in `folder`, and send its `setup`.
-
-    Without a fork server it is a new program; `prefix` is a command that runs it, or empty.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    path, executed = folder / "log", None
-    ours, other_end = socket.socketpair()
-    try:
-        with other_end, path.open("ab") as log:
-            if fork_server is not None:
-                # On a thread, because the fork server's answer would block the event loop.
-                pid = await asyncio.to_thread(fork_server.fork, other_end.fileno(), log.fileno())
-            else:
-                executed = subprocess.Popen(
-                    [*prefix, sys.executable, "-m", "pqchain.wire.drivers.child"],
-                    stdin=other_end.fileno(),
-                    stdout=subprocess.DEVNULL,
-                    stderr=log,
-                    start_new_session=True,
-                )
-                pid = executed.pid
-    except BaseException:
-        ours.close()
-        raise
-    reports, requests = await asyncio.open_unix_connection(sock=ours, limit=MAX_LINE_BYTES)
-    requests.write(encode_setup(*setup))
-    return LocalProcess(pid, reports, requests, path, executed)
+async def execute(prefix: list[str], log: IO[bytes]) -> Process:
+    """Start a node's process as a new program; `prefix` is a command that runs it, or empty."""
+    process = await asyncio.create_subprocess_exec(
+        *(*prefix, sys.executable, "-m", "pqchain.wire.drivers.child"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=log,
+        limit=MAX_LINE_BYTES,
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    return Process(process.stdin, process.stdout, process.pid, process)
 
 
 def open_fork_server(*jobs: Job) -> ForkServer:
@@ -128,6 +93,16 @@ def open_fork_server(*jobs: Job) -> ForkServer:
             parts = [value, *(getattr(value, name) for name in names)]
             modules |= {type(part).__module__ for part in parts}
     return ForkServer(tuple(sorted(modules)))
+
+
+def ticks() -> tuple[int, int]:
+    """Return idle and total clock ticks of all processors; zeros where they are unavailable."""
+    try:
+        first = Path("/proc/stat").read_text(encoding="ascii").partition("\n")[0]
+    except OSError:
+        return 0, 0
+    numbers = [int(text) for text in first.split()[1:9]]
+    return numbers[3] + numbers[4], sum(numbers)
 
 
 def run_until_complete(coroutine: Coroutine[Any, Any, Result]) -> Result:
@@ -164,18 +139,30 @@ def run(
         )
     with ExitStack() as stack:
         namespaces = stack.enter_context(Namespaces(job.nodes, job.link)) if shaped else None
-        if fork_server is None and not shaped:
+        if shaped:
+            fork_server = None
+        elif fork_server is None:
             fork_server = stack.enter_context(open_fork_server(job))
         identities = job.identities()
         directory = [identity.public for identity in identities]
 
         async def launch(index: int, port: int) -> LocalProcess:
-            host = "127.0.0.1" if namespaces is None else namespaces.host(index)
-            path, address = folder / str(index), (host, port)
-            setup = (job, path, identities[index], directory, address)
-            if namespaces is not None:
-                return await start(setup, path, None, namespaces.prefix(index))
-            return await start(setup, path, fork_server)
+            node_folder = folder / str(index)
+            node_folder.mkdir(parents=True, exist_ok=True)
+            path, host = node_folder / "log", "127.0.0.1"
+            with path.open("ab") as log:
+                if namespaces is not None:
+                    host = namespaces.host(index)
+                    process = await execute(namespaces.prefix(index), log)
+                else:
+                    assert fork_server is not None
+                    process = await fork_server.start(log, MAX_LINE_BYTES)
+            setup = (job, node_folder, identities[index], directory, (host, port))
+            process.stdin.write(encode_setup(*setup))
+            return LocalProcess(process, path)
 
-        mesh = Mesh(job, launch, identities[0].public.algorithm, progress)
+        async def read_ticks() -> Ticks:
+            return [ticks()]
+
+        mesh = Mesh(job, launch, read_ticks, identities[0].public.algorithm, progress)
         return run_until_complete(mesh.run())

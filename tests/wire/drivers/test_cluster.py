@@ -19,7 +19,7 @@ from pqchain.installation import VERSION
 from pqchain.reencode import runs
 from pqchain.wire.drivers import cluster, cluster_machines
 from pqchain.wire.drivers.cluster import Cluster
-from pqchain.wire.drivers.cluster_machines import Worker
+from pqchain.wire.drivers.cluster_calls import Worker
 from pqchain.wire.drivers.job import Job
 from tests.consensus.scenarios import scenario
 from tests.reencode.mesh import small
@@ -70,12 +70,13 @@ def test_nodes_share_workers_and_see_one_clock(address, transport):
     here = machine.provenance()["machine_id"]
     assert {row["machine_id"] for row in facts["machines"]} == {here}
     # Both workers have the clock of this computer, so the true offset is 0.
-    for row in facts["machines"]:
-        assert abs(row["clock_offset_seconds"]) <= row["clock_error_seconds"] < 1.0
-    offsets = [row["clock_offset_seconds"] for row in facts["machines"]]
-    assert [node.clock_offset_seconds for node in result.nodes] == [*offsets, offsets[0]]
-    errors = [row["clock_error_seconds"] for row in facts["machines"]]
-    assert facts["clock_error_seconds"] == sum(errors)
+    (_, other) = facts["machines"]
+    assert abs(other["clock_offset_seconds"]) <= other["clock_error_seconds"] < 1.0
+    assert result.nodes[1].clock_offset_seconds == other["clock_offset_seconds"]
+    assert facts["clock_error_seconds"] == other["clock_error_seconds"]
+    assert [(link["from"], link["to"]) for link in facts["links"]] == [(0, 1), (1, 0)]
+    for link in facts["links"]:
+        assert link["round_trip_seconds"] > 0 and link["bits_per_second"] > 1e6
 
 
 def test_blocks_are_made_on_the_workers_and_logs_copied(address, monkeypatch, tmp_path):
@@ -131,7 +132,7 @@ def test_port_in_use_is_reported_with_its_worker(address):
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         first = taken.getsockname()[1]
-        with pytest.raises(PqchainError, match=rf"listen on 127.0.0.1 port {first}: "):
+        with pytest.raises(UsageError, match=rf"listen on 127.0.0.1 port {first}: .*--first"):
             cluster.run(
                 echo("tcp-tls"),
                 Cluster(scheduler=address, nodes_per_worker=2, first_port=first),
@@ -216,23 +217,24 @@ def test_number_and_size_of_files_are_limited(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("method", "reply", "message"),
     [
-        ("read", 'value [[1,"line"]]', ""),
-        ("clock", 'error "UsageError: no such node"', "^no such node$"),
-        ("clock", "value [1]", "the reply of worker tcp://w:1 to 'clock' has a wrong part"),
-        ("clock", "value null", "has a wrong part"),
-        ("clock", "error 5", "has a wrong part"),
-        ("clock", 'error "SystemExit: 1"', "has a wrong part"),
-        ("clock", 'error "UnknownName: a"', "has a wrong part"),
-        ("clock", {"value": 1}, "cannot be read"),
+        ("ticks", "value [1,2]", ""),
+        ("ticks", 'error "UsageError: no such node"', "^no such node$"),
+        ("ticks", "value [1]", "the reply of worker tcp://w:1 to 'ticks' has a wrong part"),
+        ("ticks", "value null", "has a wrong part"),
+        ("ticks", "error 5", "has a wrong part"),
+        ("ticks", 'error "SystemExit: 1"', "has a wrong part"),
+        ("ticks", 'error "UnknownName: a"', "has a wrong part"),
+        ("ticks", {"value": 1}, "cannot be read"),
         ("kill", "value 1e999", "cannot be read"),
         ("read", 'value [["0","line"]]', "has a wrong part"),
         ("close", "value {}", "has a wrong part"),
+        ("measure", 'value {"round_trip_seconds":1}', "has a wrong part"),
     ],
 )
 def test_reply_of_a_worker_has_the_type_of_its_method(method, reply, message):
     called = worker(lambda *values: reply).call(method)
     if not message:
-        assert asyncio.run(called) == [(1, "line")]
+        assert asyncio.run(called) == (1, 2)
         return
     with pytest.raises(PqchainError, match=message):
         asyncio.run(called)
@@ -244,7 +246,7 @@ def test_worker_reports_its_own_nodes_only():
         made, other = worker(lambda method: next(reports)), worker(lambda method: "")
         launcher = cluster._Launcher([made, other])
         for number, each in enumerate((made, other)):
-            launcher.processes[number] = cluster._RemoteProcess(each, number)
+            launcher.processes[number] = cluster._RemoteProcess(each, number, number)
         await launcher.read(made)
         return launcher.processes[0].reports.get_nowait()
 

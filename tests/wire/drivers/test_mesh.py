@@ -19,7 +19,7 @@ class Process:
     def __init__(self, *lines: bytes) -> None:
         self._lines = list(lines)
 
-    async def write(self, line: bytes) -> None:
+    def write(self, line: bytes) -> None:
         """Ignore requests."""
 
     async def readline(self) -> bytes:
@@ -32,6 +32,9 @@ class Process:
 
     async def stop(self, reading: asyncio.Task[None]) -> None:
         reading.cancel()
+
+    async def last_log_line(self) -> str:
+        return ""
 
 
 STARTED = (encode("listening", ("127.0.0.1", 1)), encode("connected"))
@@ -51,8 +54,11 @@ def test_wrong_report_is_an_error_of_its_run(last, message):
     async def launch(index: int, port: int) -> Process:
         return Process(*STARTED, last)
 
+    async def ticks() -> list[tuple[int, int]]:
+        return []
+
     job = Job(nodes=1, factory="", transport="tcp-tls", limit_seconds=5)
-    mesh = Mesh(job, launch, "Ed25519", lambda count: None)
+    mesh = Mesh(job, launch, ticks, "Ed25519", lambda count: None)
     if not message:
         assert asyncio.run(mesh.run()).nodes[0].state == "done"
         return
