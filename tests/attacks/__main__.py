@@ -41,16 +41,8 @@ drawn. The tests are in `tests/attacks`; a small part of most runs in `make test
 
 """
 
-_HEADINGS = (
-    "surface",
-    "attack",
-    "inputs",
-    "fine",
-    "refused",
-    "unfinished",
-    "defects",
-    "memory (MB)",
-)
+_OUTCOMES = ("inputs", "fine", "refused", "unfinished", "defects", "memory (MB)")
+_HEADINGS = ("surface", "attack", *_OUTCOMES)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

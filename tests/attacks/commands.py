@@ -174,9 +174,7 @@ def _works_in(process: Path, folder: Path) -> bool:
 def check_files(folder: Path, *, complete: bool) -> Outcome:
     """Judge the files that a command left."""
     unfinished = not complete
-    for path in sorted(folder.rglob("*")):
-        if path.is_dir():
-            continue
+    for path in sorted(path for path in folder.rglob("*") if not path.is_dir()):
         if path.name.endswith(".tmp"):
             return Outcome.ORPHAN
         try:
@@ -198,52 +196,40 @@ def _check(path: Path) -> None:
         results.load(path.with_suffix(".csv"))
     elif path.suffix == ".json":
         checksum.loads(path.read_bytes(), str(path), "x")
-    elif path.suffix == ".jsonl":
-        for line in path.read_bytes().splitlines(keepends=True):
-            checksum.loads(line, str(path), "x")  # an incomplete last line is removed
     elif path.suffix in (".pk", ".sk") and path.stat().st_size not in (897, 1281):
         raise UsageError(f"{path} is half a key")
     elif path.suffix == ".pqc":
         Ledger.open(path).close()
 
 
-def _attack(condition: str, small: int, large: int) -> Attack:
-    def prepare(folder: Path) -> tuple[Inputs, Try]:
-        # Background processes of a script ignore SIGINT, and so do their children.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        possible = condition not in ("full disk", "read-only folder") or can_mount(folder)
+def _prepare(folder: Path, condition: str) -> tuple[Inputs, Try]:
+    # Background processes of a script ignore SIGINT, and so do their children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    possible = condition not in ("full disk", "read-only folder") or can_mount(folder)
 
-        def make(rng: random.Random, count: int) -> Iterator[Input]:
-            if not possible:
-                return
-            names = list(COMMANDS)
-            offset = rng.randrange(len(names)) if count > 1 else 0
-            for number in range(count):
-                name = names[(number + offset) % len(names)]
-                seconds = rng.random() * 4 if condition.startswith("ended by") else 0.0
-                yield Input(f"{name}, {condition}, {seconds:.3f} s", Case(name, condition, seconds))
+    def make(rng: random.Random, count: int) -> Iterator[Input]:
+        names = list(COMMANDS)
+        offset = rng.randrange(len(names)) if count > 1 else 0
+        for number in range(count if possible else 0):
+            name = names[(number + offset) % len(names)]
+            seconds = rng.random() * 4 if condition.startswith("ended by") else 0.0
+            yield Input(f"{name}, {condition}, {seconds:.3f} s", Case(name, condition, seconds))
 
-        return make, lambda case: outcome(case, folder / "run")
-
-    return Attack(
-        surface="commands",
-        name=condition,
-        small=small,
-        large=large,
-        seconds=300,
-        prepare=prepare,
-    )
+    return make, lambda case: outcome(case, folder / "run")
 
 
 ATTACKS = [
-    _attack("output closed", 1, 45),
-    _attack("full output", 1, 45),
-    _attack("full disk", 1, 45),
-    _attack("read-only folder", 1, 45),
-    _attack("no HOME", 0, 18),
-    _attack("LANG=C", 0, 18),
-    _attack("two at once", 1, 45),
-    _attack("ended by SIGKILL", 1, 1000),
-    _attack("ended by SIGTERM", 0, 300),
-    _attack("ended by SIGINT", 0, 300),
+    Attack("commands", condition, small, large, _prepare, (condition,), 300)
+    for condition, small, large in (
+        ("output closed", 1, 45),
+        ("full output", 1, 45),
+        ("full disk", 1, 45),
+        ("read-only folder", 1, 45),
+        ("no HOME", 0, 18),
+        ("LANG=C", 0, 18),
+        ("two at once", 1, 45),
+        ("ended by SIGKILL", 1, 1000),
+        ("ended by SIGTERM", 0, 300),
+        ("ended by SIGINT", 0, 300),
+    )
 ]

@@ -130,9 +130,4 @@ def _prepare(folder: Path) -> tuple[Inputs, Try]:
     return make, lambda case: attempt(python, *case)
 
 
-ATTACKS = [
-    Attack(
-        surface="installation", name="damaged libraries", small=1, large=300, seconds=120,
-        prepare=_prepare,
-    )
-]  # fmt: skip
+ATTACKS = [Attack("installation", "damaged libraries", 1, 300, _prepare, seconds=120)]

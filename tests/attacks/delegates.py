@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 from pqchain.delegates.file_store import FileStore
@@ -56,45 +55,27 @@ def _refused(_: Path) -> tuple[Inputs, Try]:
     return inputs, attempt
 
 
-def _store(name: str) -> Callable[[Path], tuple[Path, Reads]]:
+def _store(folder: Path, name: str) -> tuple[Path, Reads]:
     """Restart a delegate: it has its votes and locks, or reports an error."""
+    setting = make_setting()
+    genesis = setting.pool.genesis
+    store = FileStore(folder, genesis)
+    for height in range(3):
+        block = setting.propose(store.state, height, 0, 0).encode()
+        store.append(block, setting.after(store.state, block), b"quorum %d" % height)
+    store.save(SafetyRecord(3, 5, 4, Lock(4, bytes(range(32)), b"a block", b"a proof")))
 
-    def prepare(folder: Path) -> tuple[Path, Reads]:
-        setting = make_setting()
-        genesis = setting.pool.genesis
-        store = FileStore(folder, genesis)
-        for height in range(3):
-            block = setting.propose(store.state, height, 0, 0).encode()
-            store.append(block, setting.after(store.state, block), b"quorum %d" % height)
-        store.save(SafetyRecord(3, 5, 4, Lock(4, bytes(range(32)), b"a block", b"a proof")))
+    def content(store: FileStore) -> tuple[object, ...]:
+        store.close()
+        return store.state.tip, store.record, [store.final(height) for height in range(4)]
 
-        def content(store: FileStore) -> tuple[object, ...]:
-            store.close()
-            return store.state.tip, store.record, [store.final(height) for height in range(4)]
-
-        expected = content(store)
-        return folder / name, lambda: content(FileStore(folder, genesis)) == expected
-
-    return prepare
+    expected = content(store)
+    return folder / name, lambda: content(FileStore(folder, genesis)) == expected
 
 
 ATTACKS = [
-    Attack(
-        surface="delegate",
-        name=f"{MESSAGES} messages of a member",
-        small=20,
-        large=10_000,
-        prepare=_messages,
-    ),
-    Attack(
-        surface="delegate",
-        name="a megabyte after a rejected frame",
-        small=10,
-        large=1000,
-        prepare=_refused,
-    ),
-    file_attack("quorums of a delegate", _store("quorums"), text=False, small=60, large=10_000),
-    file_attack(
-        "votes and locks of a delegate", _store("bound"), text=False, small=60, large=10_000
-    ),
+    Attack("delegate", f"{MESSAGES} messages of a member", 20, 10_000, _messages),
+    Attack("delegate", "a megabyte after a rejected frame", 10, 1000, _refused),
+    file_attack("quorums of a delegate", 60, 10_000, _store, "quorums", text=False),
+    file_attack("votes and locks of a delegate", 60, 10_000, _store, "bound", text=False),
 ]

@@ -49,12 +49,17 @@ def all_kinds(data: bytes, rng: random.Random, count: int, *, text: bool) -> Ite
 
 
 def file_attack(
-    surface: str, prepare: Callable[[Path], tuple[Path, Reads]], *, text: bool = True, **counts: int
+    surface: str,
+    small: int,
+    large: int,
+    prepare: Callable[..., tuple[Path, Reads]],
+    *arguments: str,
+    text: bool = True,
 ) -> Attack:
     """Return the attack on one of the files that `prepare` writes."""
 
     def prepared(folder: Path) -> tuple[Inputs, Try]:
-        path, reads = prepare(folder)
+        path, reads = prepare(folder, *arguments)
         original = path.read_bytes()
 
         def attempt(damaged: bytes) -> Outcome:
@@ -63,30 +68,26 @@ def file_attack(
 
         return lambda rng, count: all_kinds(original, rng, count, text=text), attempt
 
-    return Attack(surface=surface, name="bits, bytes, words", prepare=prepared, **counts)
+    return Attack(surface, "bits, bytes, words", small, large, prepared)
 
 
 MEASURED = Contract.of("attack", ("str", "algorithm"), ("Int64", "runs"), ("float64", "seconds"))
 
 
-def _results(suffix: str) -> Callable[[Path], tuple[Path, Reads]]:
-    def prepare(folder: Path) -> tuple[Path, Reads]:
-        rows = [("Falcon-512", 3, 0.5e-4), ("ML-DSA-44", None, float("nan"))]
-        frame = MEASURED.frame(rows)
-        path = results.save(frame, folder / "a.csv", provenance={"machine_id": "m"})
-        honest = results.load(path)
+def _results(folder: Path, suffix: str) -> tuple[Path, Reads]:
+    rows = [("Falcon-512", 3, 0.5e-4), ("ML-DSA-44", None, float("nan"))]
+    path = results.save(MEASURED.frame(rows), folder / "a.csv", provenance={"machine_id": "m"})
+    honest = results.load(path)
 
-        def reads() -> bool:
-            frame = results.load(path)
-            pd.testing.assert_frame_equal(frame, honest)
-            return frame.attrs == honest.attrs
+    def reads() -> bool:
+        frame = results.load(path)
+        pd.testing.assert_frame_equal(frame, honest)
+        return frame.attrs == honest.attrs
 
-        return path.with_suffix(suffix), reads
-
-    return prepare
+    return path.with_suffix(suffix), reads
 
 
-def _sealed(part: str, use: Callable[[Path, Path], object], **counts: int) -> Attack:
+def _sealed(part: str, small: int, large: int, use: Callable[[Path, Path], object]) -> Attack:
     """Return the attack on a table or its sidecar whose checksums are those of the damaged content.
 
     `use` is what a command does with the table; its second argument is an undamaged one.
@@ -121,10 +122,8 @@ def _sealed(part: str, use: Callable[[Path, Path], object], **counts: int) -> At
 
         return make, attempt
 
-    return Attack(
-        surface=f"{part} with a right checksum", name=use.__name__.strip("_"), prepare=prepare,
-        **counts,
-    )  # fmt: skip
+    name = use.__name__.strip("_")
+    return Attack(f"{part} with a right checksum", name, small, large, prepare)
 
 
 _DESCRIBED = {
@@ -151,21 +150,18 @@ def _plot(path: Path, other: Path) -> None:
     plots.figure_bytes(plots.plot_speed(results.load(path)), "svg")
 
 
-def _chunks(name: str) -> Callable[[Path], tuple[Path, Reads]]:
-    def prepare(folder: Path) -> tuple[Path, Reads]:
-        block = np.random.default_rng(1).bytes(700)
-        manifest, chunks = encode_block(block, ReedSolomon(3, 2), epoch=1, members=tuple(range(5)))
-        store = ChunkStore(folder / "node")
-        store.put(manifest, 2, chunks[2])
+def _chunks(folder: Path, name: str) -> tuple[Path, Reads]:
+    block = np.random.default_rng(1).bytes(700)
+    manifest, chunks = encode_block(block, ReedSolomon(3, 2), epoch=1, members=tuple(range(5)))
+    store = ChunkStore(folder / "node")
+    store.put(manifest, 2, chunks[2])
 
-        def reads() -> bool:
-            (read,) = store.manifests()
-            same = read == manifest == store.manifest(manifest.block_hash, 1)
-            return same and np.array_equal(store.get(read, 2), chunks[2])
+    def reads() -> bool:
+        (read,) = store.manifests()
+        same = read == manifest == store.manifest(manifest.block_hash, 1)
+        return same and np.array_equal(store.get(read, 2), chunks[2])
 
-        return folder / "node" / manifest.block_hash / "1" / name, reads
-
-    return prepare
+    return folder / "node" / manifest.block_hash / "1" / name, reads
 
 
 def _sweep(folder: Path) -> tuple[Path, Reads]:
@@ -191,15 +187,11 @@ source = "my own"
 """
 
 
-def _plan(name: str, more: str = "") -> Callable[[Path], tuple[Path, Reads]]:
+def _plan(folder: Path, name: str, more: str = "") -> tuple[Path, Reads]:
     """Read a plan: every valid plan is fine, because the user writes it."""
-
-    def prepare(folder: Path) -> tuple[Path, Reads]:
-        path = folder / "plan.toml"
-        path.write_text(reading.ready(name) + more, encoding="utf-8")
-        return path, lambda: reading.load(path) is not None
-
-    return prepare
+    path = folder / "plan.toml"
+    path.write_text(reading.ready(name) + more, encoding="utf-8")
+    return path, lambda: reading.load(path) is not None
 
 
 def _prover(folder: Path) -> tuple[Path, Reads]:
@@ -208,118 +200,84 @@ def _prover(folder: Path) -> tuple[Path, Reads]:
     return Path(path), lambda: provers.read(Path(path)).proof_bytes(1000) >= 0
 
 
-def _secret_key(algorithm: str, implementation: str) -> Callable[[Path], tuple[Path, Reads]]:
-    """Sign with a damaged secret key: a signature must be valid."""
+def _key(folder: Path, algorithm: str, implementation: str, kind: str) -> tuple[Path, Reads]:
+    """Use a damaged key: a signature must be valid, and none is valid for another public key."""
+    signer = open_signer(algorithm, implementation)
+    public_key, secret_key = signer.generate_keypair()
+    signature = signer.sign(b"message", secret_key)
+    path = folder / "key"
+    path.write_bytes(secret_key if kind == "secret" else public_key)
 
-    def prepare(folder: Path) -> tuple[Path, Reads]:
-        signer = open_signer(algorithm, implementation)
-        path = folder / "my.sk"
-        public_key, secret_key = signer.generate_keypair()
-        path.write_bytes(secret_key)
+    def reads() -> bool:
+        key = path.read_bytes()
+        if kind == "secret":
+            return signer.verify(b"message", signer.sign(b"message", key), public_key)
+        return signer.verify(b"message", signature, key) == (key == public_key)
 
-        def reads() -> bool:
-            signature = signer.sign(b"message", path.read_bytes())
-            return signer.verify(b"message", signature, public_key)
-
-        return path, reads
-
-    return prepare
-
-
-def _public_key(algorithm: str, implementation: str) -> Callable[[Path], tuple[Path, Reads]]:
-    """Verify with a damaged public key: no signature may be valid."""
-
-    def prepare(folder: Path) -> tuple[Path, Reads]:
-        signer = open_signer(algorithm, implementation)
-        path = folder / "my.pk"
-        public_key, secret_key = signer.generate_keypair()
-        signature = signer.sign(b"message", secret_key)
-        path.write_bytes(public_key)
-
-        def reads() -> bool:
-            key = path.read_bytes()
-            return signer.verify(b"message", signature, key) == (key == public_key)
-
-        return path, reads
-
-    return prepare
+    return path, reads
 
 
-def _paper(name: str) -> Callable[[Path], tuple[Path, Reads]]:
+def _paper(folder: Path, name: str) -> tuple[Path, Reads]:
     """Read the folder of a work: every valid file is fine, because the author writes it."""
+    copy = shutil.copytree(data("papers") / "falcon-hls", folder / "falcon-hls")
 
-    def prepare(folder: Path) -> tuple[Path, Reads]:
-        copy = shutil.copytree(data("papers") / "falcon-hls", folder / "falcon-hls")
+    def reads() -> bool:
+        source = paper.read(copy)
+        papers.published(source)
+        for table in source.tables:
+            papers.table(source, table)
+        statements.read(copy)
+        return isinstance(papers._costs(source, ""), CostTable)
 
-        def reads() -> bool:
-            source = paper.read(copy)
-            papers.published(source)
-            for table in source.tables:
-                papers.table(source, table)
-            statements.read(copy)
-            return isinstance(papers._costs(source, ""), CostTable)
-
-        return copy / name, reads
-
-    return prepare
+    return copy / name, reads
 
 
-def _vectors(form: str) -> Callable[[Path], tuple[Path, Reads]]:
+def _vectors(folder: Path, form: str) -> tuple[Path, Reads]:
     """Read external test vectors: every valid file is fine."""
-
-    def prepare(folder: Path) -> tuple[Path, Reads]:
-        family, rng = next(iter(families("ml-dsa"))), random.Random(1)
-        vectors = [
-            SignatureVector(
-                algorithm="ML-DSA-44",
-                family=family,
-                key="honest",
-                probe=f"probe {number}",
-                expected=expected,
-                public_key=rng.randbytes(40),
-                message=b"message",
-                signature=rng.randbytes(50),
-                number=number,
-            )
-            for number, expected in enumerate(("valid", "invalid", "invalid"), 1)
-        ]
-        path = folder / "vectors.json"
-        make: Any = getattr(formats, form)
-        path.write_text(formats.text(make(vectors)), encoding="utf-8")
-        return path, lambda: all(vector.case for vector in vector_files.read(path)[0].vectors)
-
-    return prepare
+    family, rng = next(iter(families("ml-dsa"))), random.Random(1)
+    vectors = [
+        SignatureVector(
+            algorithm="ML-DSA-44", family=family, key="honest", probe=f"probe {number}",
+            expected=expected, public_key=rng.randbytes(40), message=b"message",
+            signature=rng.randbytes(50), number=number,
+        )
+        for number, expected in enumerate(("valid", "invalid", "invalid"), 1)
+    ]  # fmt: skip
+    path = folder / "vectors.json"
+    make: Any = getattr(formats, form)
+    path.write_text(formats.text(make(vectors)), encoding="utf-8")
+    return path, lambda: all(vector.case for vector in vector_files.read(path)[0].vectors)
 
 
 ATTACKS = [
-    _sealed("sidecar", _compare, small=60, large=4_000),
-    _sealed("table", _compare, small=60, large=4_000),
-    _sealed("sidecar", _costs, small=60, large=4_000),
-    _sealed("table", _costs, small=60, large=4_000),
-    _sealed("table", _plot, small=0, large=1_000),
-    file_attack("sidecar of results", _results(".json"), small=150, large=10_000),
-    file_attack("table of results", _results(".csv"), small=60, large=10_000),
-    file_attack("manifest of chunks", _chunks("manifest.json"), small=150, large=10_000),
-    file_attack("chunk", _chunks("chunk-2"), text=False, small=60, large=10_000),
-    file_attack("store of a sweep", _sweep, small=60, large=10_000),
-    file_attack("plan of a study", _plan("pqdpol"), small=40, large=10_000),
-    file_attack("plan of a chain", _plan("ethereum", _USER_SCHEME), small=30, large=10_000),
-    file_attack("published prover", _prover, small=30, large=10_000),
-    file_attack("paper.toml of a work", _paper("paper.toml"), small=15, large=10_000),
-    file_attack("claims.toml of a work", _paper("claims.toml"), small=15, large=10_000),
-    file_attack("printed table of a work", _paper("table1.csv"), small=15, large=10_000),
-    file_attack("vectors of Wycheproof", _vectors("wycheproof"), small=60, large=10_000),
-    file_attack("vectors of ACVP", _vectors("acvp"), small=60, large=10_000),
+    _sealed("sidecar", 60, 4_000, _compare),
+    _sealed("table", 60, 4_000, _compare),
+    _sealed("sidecar", 60, 4_000, _costs),
+    _sealed("table", 60, 4_000, _costs),
+    _sealed("table", 0, 1_000, _plot),
+    file_attack("sidecar of results", 150, 10_000, _results, ".json"),
+    file_attack("table of results", 60, 10_000, _results, ".csv"),
+    file_attack("manifest of chunks", 150, 10_000, _chunks, "manifest.json"),
+    file_attack("chunk", 60, 10_000, _chunks, "chunk-2", text=False),
+    file_attack("store of a sweep", 60, 10_000, _sweep),
+    file_attack("plan of a study", 40, 10_000, _plan, "pqdpol"),
+    file_attack("plan of a chain", 30, 10_000, _plan, "ethereum", _USER_SCHEME),
+    file_attack("published prover", 30, 10_000, _prover),
+    file_attack("paper.toml of a work", 15, 10_000, _paper, "paper.toml"),
+    file_attack("claims.toml of a work", 15, 10_000, _paper, "claims.toml"),
+    file_attack("printed table of a work", 15, 10_000, _paper, "table1.csv"),
+    file_attack("vectors of Wycheproof", 60, 10_000, _vectors, "wycheproof"),
+    file_attack("vectors of ACVP", 60, 10_000, _vectors, "acvp"),
 ]
 ATTACKS += [
-    file_attack(f"{kind} key of {algorithm}, {build}", key(algorithm, build), text=False, **counts)
-    for algorithm, build, counts in (
-        ("Falcon-512", "falcon/kernel", {"small": 40, "large": 20_000}),
-        ("Falcon-512", "liboqs-0.13/ref", {"small": 0, "large": 20_000}),
-        ("Hawk-512", "hawk/ref", {"small": 60, "large": 10_000}),
-        ("BLS12-381", "blst/assembly", {"small": 20, "large": 10_000}),
+    file_attack(f"{kind} key of {name}, {build}", small, large, _key, name, build, kind, text=False)
+    for name, build, small, large in (
+        ("Falcon-512", "falcon/kernel", 40, 20_000),
+        ("Falcon-512", "liboqs-0.13/ref", 0, 20_000),
+        ("Hawk-512", "hawk/ref", 60, 10_000),
+        ("BLS12-381", "blst/assembly", 20, 10_000),
     )
-    for kind, key in (("secret", _secret_key), ("public", _public_key))
+    for kind in ("secret", "public")
     # Another number is another key of BLS, and Hawk's holds a hash of the public key on trust.
-    if kind == "public" or algorithm.startswith("Falcon")
+    if kind == "public" or name.startswith("Falcon")
 ]

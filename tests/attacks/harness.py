@@ -68,7 +68,7 @@ class Input:
     data: Any
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Attack:
     """Attack on one surface."""
 
@@ -78,12 +78,14 @@ class Attack:
     """Number of inputs in `make test`."""
     large: int
     """Number of inputs in `make attack`."""
+    prepare: Callable[..., tuple[Inputs, Try]]
+    """Creates the honest data in an empty folder, its first argument; returns the generator of
+    inputs, and the function that tries one.
+    """
+    arguments: tuple[Any, ...] = ()
+    """Further arguments of `prepare`."""
     seconds: int = 20
     """Time limit of an input in seconds."""
-    prepare: Callable[[Path], tuple[Inputs, Try]]
-    """Creates the honest data in an empty folder; returns the generator of inputs, and the function
-    that tries one.
-    """
 
 
 Inputs = Callable[[random.Random, int], Iterator[Input]]
@@ -118,7 +120,7 @@ def run(attack: Attack, inputs: int, *, seed: int = 1, folder: Path | None = Non
     """Try that many inputs of an attack, in a temporary folder."""
     tally = Tally()
     with TemporaryDirectory(dir=folder or memory_folder()) as temporary:
-        make, attempt = attack.prepare(Path(temporary))
+        make, attempt = attack.prepare(Path(temporary), *attack.arguments)
         logging.disable(logging.WARNING)
         before = _peak_mb()
         for number, item in enumerate(make(random.Random(seed), inputs)):

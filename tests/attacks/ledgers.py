@@ -6,7 +6,7 @@ import os
 import random
 import resource
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -103,18 +103,15 @@ class _Chain:
             journal_path.write_bytes(journal)
 
 
-def _flips(blocks: int) -> Callable[[Path], tuple[Inputs, Try]]:
-    def prepare(folder: Path) -> tuple[Inputs, Try]:
-        chain = _Chain.at(folder / "chain.pqc", blocks)
-        places = structure(chain.current)
+def _flips(folder: Path, blocks: int) -> tuple[Inputs, Try]:
+    chain = _Chain.at(folder / "chain.pqc", blocks)
+    places = structure(chain.current)
 
-        def attempt(data: bytes) -> Outcome:
-            chain.write(data)
-            return chain.opened(chain.states[1:2])
+    def attempt(data: bytes) -> Outcome:
+        chain.write(data)
+        return chain.opened(chain.states[1:2])
 
-        return lambda rng, count: flips(chain.current, places, rng, count), attempt
-
-    return prepare
+    return lambda rng, count: flips(chain.current, places, rng, count), attempt
 
 
 def _mutations(folder: Path) -> tuple[Inputs, Try]:
@@ -125,10 +122,10 @@ def _mutations(folder: Path) -> tuple[Inputs, Try]:
         chain.write(data)
         return chain.opened(chain.states)
 
-    return (
-        lambda rng, count: mutations(chain.current, rng, count, others=others, sector=4096),
-        attempt,
-    )
+    def make(rng: random.Random, count: int) -> Iterator[Input]:
+        return mutations(chain.current, rng, count, others=others, sector=4096)
+
+    return make, attempt
 
 
 def _journals(folder: Path) -> tuple[Inputs, Try]:
@@ -164,14 +161,8 @@ def _journals(folder: Path) -> tuple[Inputs, Try]:
 
 
 ATTACKS = [
-    Attack(
-        surface="ledger of 200 blocks", name="bits", small=150, large=110_000, prepare=_flips(200)
-    ),
-    Attack(surface="ledger of 12 blocks", name="bits", small=150, large=20_000, prepare=_flips(12)),
-    Attack(
-        surface="ledger of 20 blocks", name="random", small=100, large=10_000, prepare=_mutations
-    ),
-    Attack(
-        surface="ledger's journal", name="bits, random", small=50, large=10_000, prepare=_journals
-    ),
+    Attack("ledger of 200 blocks", "bits", 150, 110_000, _flips, (200,)),
+    Attack("ledger of 12 blocks", "bits", 150, 20_000, _flips, (12,)),
+    Attack("ledger of 20 blocks", "random", 100, 10_000, _mutations),
+    Attack("ledger's journal", "bits, random", 50, 10_000, _journals),
 ]

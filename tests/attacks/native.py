@@ -9,7 +9,7 @@ import random
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from pqchain.errors import UsageError
@@ -34,39 +34,33 @@ SCHEMES = {
 _REPORT = re.compile(r"(\d+) damaged keys, (\d+) of them sign; (\d+) signatures in batches")
 
 
-def _prepared(library: str, scheme: str) -> Callable[[Path], tuple[Inputs, Try]]:
-    def prepare(_: Path) -> tuple[Inputs, Try]:
-        driver, built = BUILD / "native-fuzz", BUILD / "ours" / library / "lib" / "liboqs.so"
-        if not (driver.exists() and built.exists()):
-            raise UsageError(f"{built} is missing. Run make fuzz-native first.")
+def _prepare(_: Path, library: str, scheme: str) -> tuple[Inputs, Try]:
+    driver, built = BUILD / "native-fuzz", BUILD / "ours" / library / "lib" / "liboqs.so"
+    if not (driver.exists() and built.exists()):
+        raise UsageError(f"{built} is missing. Run make fuzz-native first.")
 
-        def attempt(number: int) -> Counter[Outcome]:
-            """Count checked signatures and damaged keys that sign as fine."""
-            command = [driver, str(number), built, scheme]
-            process = subprocess.run(command, capture_output=True, text=True, check=False)
-            match = _REPORT.search(process.stdout)
-            if process.returncode or not match:
-                raise AssertionError(f"exit code {process.returncode}: {process.stderr[-2000:]}")
-            keys, signing, signatures = map(int, match.groups())
-            return Counter({Outcome.FINE: signing + signatures, Outcome.REFUSED: keys - signing})
+    def attempt(number: int) -> Counter[Outcome]:
+        """Count checked signatures and damaged keys that sign as fine."""
+        command = [driver, str(number), built, scheme]
+        process = subprocess.run(command, capture_output=True, text=True, check=False)
+        match = _REPORT.search(process.stdout)
+        if process.returncode or not match:
+            raise AssertionError(f"exit code {process.returncode}: {process.stderr[-2000:]}")
+        keys, signing, signatures = map(int, match.groups())
+        return Counter({Outcome.FINE: signing + signatures, Outcome.REFUSED: keys - signing})
 
-        def make(_: random.Random, count: int) -> Iterator[Input]:
-            yield Input(f"{count} of {scheme}", count)
+    def make(_: random.Random, count: int) -> Iterator[Input]:
+        yield Input(f"{count} of {scheme}", count)
 
-        return make, attempt
-
-    return prepare
+    return make, attempt
 
 
 ATTACKS = [
+    # A small number of inputs runs in tests/crypto/test_native_fuzz.py.
     Attack(
-        surface=f"C interface, {library} {scheme}",
-        name="keys, batches",
-        small=0,  # tests/crypto/test_native_fuzz.py
-        large=1_000_000,
-        seconds=24 * 3600,
-        prepare=_prepared(library, scheme),
+        f"C interface, {library} {scheme}", "keys, batches", 0, 1_000_000, _prepare,
+        (library, scheme), 24 * 3600,
     )
     for library, schemes in SCHEMES.items()
     for scheme in schemes
-]
+]  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -124,42 +124,39 @@ class _Mesh:
         return next(iter(MessageParser().feed(head)))["type"] == "chunk"
 
 
-def _prepared(state: str) -> Callable[[Path], tuple[Inputs, Try]]:
-    def prepare(folder: Path) -> tuple[Inputs, Try]:
-        runs.prepare(small(), folder)
-        (manifest,) = ChunkStore(folder / "0").manifests()
-        blocks = [manifest.block_hash, "0" * 64, "../../1"]
+def _prepare(folder: Path, state: str) -> tuple[Inputs, Try]:
+    runs.prepare(small(), folder)
+    (manifest,) = ChunkStore(folder / "0").manifests()
+    blocks = [manifest.block_hash, "0" * 64, "../../1"]
 
-        def attempt(seed: int) -> Outcome:
-            rng, mesh, now = random.Random(seed), _Mesh(folder, state), 0.03
-            node, wire = mesh.node, mesh.wire
-            for number in range(MESSAGES):
-                now += rng.random() * 0.05
-                ours = [at for at, peer in wire.dialled.items() if peer == HOSTILE]
-                session = rng.choice((*ours, 100 + HOSTILE, 200 + HOSTILE))
-                if number == 3:
-                    node.handle(Opened(200 + HOSTILE, HOSTILE, False), now)
-                data, channel = messages(rng, blocks), rng.choice((0, 1, 2, 5, 2**40))
-                cut = rng.randrange(len(data) + 1)
-                for piece in (data[:cut], data[cut:]):
-                    node.handle(Received(session, channel, piece, rng.random() < 0.1), now)
-                    works(node, now)
-                if rng.random() < 0.1:
-                    node.handle(Closed(session, HOSTILE, "gone"), now)
-                if rng.random() < 0.1:
-                    node.handle_timer(now)
-            hostile = {*(at for at, peer in wire.dialled.items() if peer == HOSTILE)}
-            broken = {at for at, reason in wire.closed if reason == "protocol violation"}
-            cut_off = broken - hostile - {100 + HOSTILE, 200 + HOSTILE}
-            if cut_off:
-                return Outcome.WRONG
-            if not mesh.serves(manifest.block_hash) and node.placement is None:
-                return Outcome.WRONG
-            return Outcome.REFUSED if wire.closed else Outcome.FINE
+    def attempt(seed: int) -> Outcome:
+        rng, mesh, now = random.Random(seed), _Mesh(folder, state), 0.03
+        node, wire = mesh.node, mesh.wire
+        for number in range(MESSAGES):
+            now += rng.random() * 0.05
+            ours = [at for at, peer in wire.dialled.items() if peer == HOSTILE]
+            session = rng.choice((*ours, 100 + HOSTILE, 200 + HOSTILE))
+            if number == 3:
+                node.handle(Opened(200 + HOSTILE, HOSTILE, False), now)
+            data, channel = messages(rng, blocks), rng.choice((0, 1, 2, 5, 2**40))
+            cut = rng.randrange(len(data) + 1)
+            for piece in (data[:cut], data[cut:]):
+                node.handle(Received(session, channel, piece, rng.random() < 0.1), now)
+                works(node, now)
+            if rng.random() < 0.1:
+                node.handle(Closed(session, HOSTILE, "gone"), now)
+            if rng.random() < 0.1:
+                node.handle_timer(now)
+        hostile = {*(at for at, peer in wire.dialled.items() if peer == HOSTILE)}
+        broken = {at for at, reason in wire.closed if reason == "protocol violation"}
+        cut_off = broken - hostile - {100 + HOSTILE, 200 + HOSTILE}
+        if cut_off:
+            return Outcome.WRONG
+        if not mesh.serves(manifest.block_hash) and node.placement is None:
+            return Outcome.WRONG
+        return Outcome.REFUSED if wire.closed else Outcome.FINE
 
-        return inputs, attempt
-
-    return prepare
+    return inputs, attempt
 
 
 def _reader(folder: Path) -> tuple[Inputs, Try]:
@@ -195,59 +192,45 @@ _FLOODS = {
 """Floods of `tests.wire.members` by description; an input is a transport."""
 
 
-def _flooded(node: str, flood: str) -> Callable[[Path], tuple[Inputs, Try]]:
+def _flooded(_: Path, node: str, flood: str) -> tuple[Inputs, Try]:
     """Flood a node on loopback by a member in another process, over one transport."""
 
-    def prepare(_: Path) -> tuple[Inputs, Try]:
-        def transports(rng: random.Random, count: int) -> Iterator[Input]:
-            infos = registry.TRANSPORTS.values()
-            names = [info.name for info in infos if not info.unavailable_reason()]
-            return (Input(name, name) for name in names[:count])
+    def transports(rng: random.Random, count: int) -> Iterator[Input]:
+        infos = registry.TRANSPORTS.values()
+        names = [info.name for info in infos if not info.unavailable_reason()]
+        return (Input(name, name) for name in names[:count])
 
-        def attempt(transport: str) -> Outcome:
-            result = asyncio.run(members.measure(transport, node, flood, _FLOOD_SECONDS))
-            if not result["grown"] <= MAX_MEMORY_MB:
-                return Outcome.MEMORY
-            if not result["opened"] or result["dial"] == float("inf"):
-                return Outcome.WRONG
-            return Outcome.REFUSED if result["cut_off"] else Outcome.FINE
+    def attempt(transport: str) -> Outcome:
+        result = asyncio.run(members.measure(transport, node, flood, _FLOOD_SECONDS))
+        if not result["grown"] <= MAX_MEMORY_MB:
+            return Outcome.MEMORY
+        if not result["opened"] or result["dial"] == float("inf"):
+            return Outcome.WRONG
+        return Outcome.REFUSED if result["cut_off"] else Outcome.FINE
 
-        return transports, attempt
-
-    return prepare
+    return transports, attempt
 
 
-ATTACKS = (
-    [
-        Attack(
-            surface=f"re-encoding node, {state}",
-            name=f"{MESSAGES} messages of a member",
-            small=40,
-            large=25_000,
-            prepare=_prepared(state),
-        )
-        for state in ("dialling", "waiting", "gathering", "exchanging")
-    ]
-    + [
-        Attack(
-            surface="wire messages",
-            name=f"{MESSAGES} messages in pieces",
-            small=100,
-            large=100_000,
-            prepare=_reader,
-        )
-    ]
-    + [
-        Attack(
-            surface="delegate on sockets" if node == "delegate" else "re-encoding node, on sockets",
-            name=f"{name}, over each transport",
-            small=0,
-            large=len(registry.TRANSPORTS),
-            seconds=120,
-            prepare=_flooded(node, flood),
-        )
-        for node in ("delegate", "reencode")
-        for name, flood in _FLOODS.items()
-        if node in hostile.FLOODS[flood][2]
-    ]
-)
+ATTACKS = [
+    Attack(
+        f"re-encoding node, {state}",
+        f"{MESSAGES} messages of a member",
+        40,
+        25_000,
+        _prepare,
+        (state,),
+    )
+    for state in ("dialling", "waiting", "gathering", "exchanging")
+]
+ATTACKS.append(Attack("wire messages", f"{MESSAGES} messages in pieces", 100, 100_000, _reader))
+ATTACKS += [
+    Attack(
+        surface, f"{name}, over each transport", 0, len(registry.TRANSPORTS), _flooded,
+        (node, flood), 120,
+    )
+    for node, surface in (
+        ("delegate", "delegate on sockets"), ("reencode", "re-encoding node, on sockets")
+    )
+    for name, flood in _FLOODS.items()
+    if node in hostile.FLOODS[flood][2]
+]  # fmt: skip

@@ -40,7 +40,7 @@ def test_forbidden_outcomes_are_counted_and_reported() -> None:
     def make(_: object, count: int):
         return (Input(f"input {number}", number) for number in range(count))
 
-    made_up = Attack(surface="s", name="n", small=4, large=4, prepare=lambda _: (make, attempt))
+    made_up = Attack("s", "n", 4, 4, lambda _: (make, attempt))
     tally = run(made_up, 4)
     assert (tally.inputs, tally.failed) == (4, 2)
     assert tally.counts[Outcome.FINE] == 2
