@@ -24,7 +24,7 @@ from typing import Any
 import pandas as pd
 from harness import table
 
-from pqchain.statistics import half_width
+from pqchain.results.statistics import half_width
 from tests.cluster.machines import Machines
 
 PARTS = ["reencoding", "delegates", "speed-up"]

@@ -24,7 +24,7 @@ from harness import table
 from pqchain.bench import noise
 from pqchain.bench.comparing import FASTER, SAME, SLOWER, UNDECIDED
 from pqchain.bench.variation import median_over_min
-from pqchain.statistics import wilson
+from pqchain.results.statistics import wilson
 
 CHANGES = {"same code": 1.0, "5 % slower": 1.05}
 

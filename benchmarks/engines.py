@@ -18,7 +18,8 @@ from dataclasses import replace
 
 import pandas as pd
 
-from pqchain import installation, machine, results
+from pqchain import installation, results
+from pqchain.results import machine
 from pqchain_engines import frames, prices, runner
 from pqchain_engines.setup import Setup
 

@@ -8,7 +8,6 @@ from . import (
     delegates as delegates,
     errors as errors,
     falcon as falcon,
-    machine as machine,
     plots as plots,
     reencode as reencode,
     reproduce as reproduce,
@@ -27,6 +26,7 @@ from .costs import Costs as Costs
 from .crypto import open_kem as open_kem, open_signer as open_signer
 from .errors import PqchainError as PqchainError
 from .render import sentence as sentence, show as show
+from .results import machine as machine
 from .schemes import register as register
 from .study import whatif as whatif
 from .works import papers as papers

@@ -34,6 +34,10 @@ from pqchain.errors import DataError, PqchainError, UnknownName, UsageError, sho
 
 T = TypeVar("T")
 
+LABEL = "at most 300 printable characters without $, not beginning with = + - or @"
+NAME = "a text of 1 to 100 printable characters without , and $, not beginning with = + - or @"
+"""The rules of `is_label` and `is_name`."""
+
 MAX_CHARACTERS = 64 << 20
 """Maximum length of a text that `loads` reads."""
 
@@ -340,3 +344,17 @@ def one_of(field: str, value: object, expected: Sequence[str]) -> None:
         *first, last = map(repr, expected)
         choices = f"{', '.join(first)} or {last}"
         raise UsageError(f"{field} must be {choices}; got {short_repr(value)}")
+
+
+def is_label(text: str) -> bool:
+    """Return whether spreadsheets and matplotlib show a text as it is, and compute no formula."""
+    # The last four are the same signs in full width, which spreadsheets read, too.
+    is_formula = text.startswith(tuple("=+-@\uff1d\uff0b\uff0d\uff20"))
+    return len(text) <= 300 and text.isprintable() and "$" not in text and not is_formula
+
+
+def is_name(name: object) -> bool:
+    """Return whether the name is allowed for a user-defined scheme."""
+    # Commas separate the fields of --scheme.
+    is_text = isinstance(name, str) and 0 < len(name.strip()) <= len(name) <= 100
+    return is_text and "," not in str(name) and is_label(str(name))

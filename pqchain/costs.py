@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
-from pqchain.checks import integer, number
+from pqchain.checks import NAME, integer, is_name, number
 from pqchain.errors import DataError, UnknownAlgorithm, UsageError
-from pqchain.escapes import NAME, is_name
 from pqchain.installation import defined_names
-from pqchain.measurements import algorithms_of, choose, require_columns
+from pqchain.results.measurements import algorithms_of, choose, require_columns
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,8 +1,14 @@
-"""Exceptions of pqchain. Messages state the condition, the value, and a remedy."""
+"""Exceptions of pqchain, and escapes of texts of users, files and other programs.
+
+Messages state the condition, the value, and a remedy. A text may contain characters that act on a
+terminal, page or document instead of being read. Every writer passes its text through `visible` or
+`markdown`; readers leave it unchanged.
+"""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 
 _MAX_BITS, _MAX_CHARACTERS = 256, 200
@@ -22,6 +28,28 @@ def short_repr(value: object) -> str:
     except ValueError:  # such an int inside a container
         return f"a {type(value).__name__} of numbers too long to print"
     return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]} ..."
+
+
+# Control characters except the line feed, line and paragraph separators, lone surrogates (which no
+# file can contain), and the marks that change the order in which the letters of a line are shown.
+_ACTIVE = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def visible(text: str) -> str:
+    r"""Replace control characters by escapes, which are those of JSON; line feeds are kept.
+
+    >>> print(visible("title\x1b[2J"))
+    title\u001b[2J
+    """
+    return _ACTIVE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def markdown(text: str) -> str:
+    """Escape a text so that Markdown has no HTML, link or cell border; emphasis and code remain."""
+    active = r"[\\|]|<(?=[A-Za-z/!?]|$)|\](?=[(\[:]|$)"
+    return re.sub(active, r"\\\g<0>", visible(text))
 
 
 class PqchainError(Exception):

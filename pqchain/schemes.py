@@ -27,13 +27,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pqchain import algorithms, libraries
+from pqchain import algorithms, installation
 from pqchain.algorithms import GIVEN, Algorithm, Implementation
 from pqchain.chain.encoding import algorithm_of, identifier_of
+from pqchain.checks import NAME, is_name
 from pqchain.costs import Costs
 from pqchain.crypto import isolated, isolation, library_check, user_code
 from pqchain.errors import CryptoFailure, UnknownAlgorithm, UsageError
-from pqchain.escapes import NAME, is_name
 from pqchain.installation import defined_names
 
 TABLE = (
@@ -176,7 +176,7 @@ def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
         )
     library = library_check.load(path)
     # The digest is part of the source of every measurement, to tell builds of one library apart.
-    digest = libraries.sha256(path)
+    digest = installation.sha256(path)
     stem = path.stem.removeprefix("lib")
     description = f"{library.source}, {path.name} of SHA-256 {digest[:16]}"
     by = Implementation(f"user/{stem}", description, library=stem, file=path)

@@ -11,8 +11,8 @@ import pandas as pd
 from pqchain import algorithms, results
 from pqchain.bench.blocks import BLOCK
 from pqchain.chain.encoding import encoded_size, header_bytes
-from pqchain.measurements import MEASUREMENT
 from pqchain.reencode.replays import NODE, RUN, Replay
+from pqchain.results.measurements import MEASUREMENT
 
 PROVENANCE = {
     "machine_id": "test-machine-00000000",

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 import pqchain as pq
 from pqchain import algorithms, schemes
 from pqchain.bench import runs
+from pqchain.checks import is_name
 from pqchain.commands import console
 from pqchain.costs import Costs
-from pqchain.errors import UsageError
-from pqchain.escapes import is_name, markdown, visible
+from pqchain.errors import UsageError, markdown, visible
 from pqchain.render import html, latex, notebook
 from pqchain.render.table import Column, Table, verdict
 from tests import frames

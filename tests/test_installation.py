@@ -88,7 +88,7 @@ def test_package_older_than_the_tested_versions_is_refused(name, old, new):
 @pytest.mark.parametrize(
     ("package", "use"),
     [
-        ("pandas", "from pqchain import measurements, results; results.Contract('x', {}).frame()"),
+        ("pandas", "from pqchain import results; results.Contract('x', {}).frame()"),
         ("matplotlib", "import pqchain; pqchain.plots.plot_sizes"),
     ],
 )

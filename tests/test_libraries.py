@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pqchain import installation, libraries
+from pqchain import installation
 from pqchain.chain import bulk
 from pqchain.crypto import external_libraries, isolation, native
 from pqchain.errors import DataError, NativeLibraryBroken
@@ -35,16 +35,19 @@ BUILD = {
 }
 
 
+FOLDERS = installation.folders
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty folder that is the only one of the package."""
-    monkeypatch.setattr(libraries, "folders", lambda: [tmp_path])
+    monkeypatch.setattr(installation, "folders", lambda: [tmp_path])
     return tmp_path
 
 
 def copy(name: str, folder: Path) -> Path:
     """Copy an installed library with its record; return the path of the copy."""
-    path = libraries.find(name)
+    path = installation.library_path(name)
     assert path is not None
     target = folder / "_native" / name / "lib" / path.name
     target.parent.mkdir(parents=True)
@@ -56,13 +59,13 @@ def copy(name: str, folder: Path) -> Path:
 @pytest.mark.native
 @pytest.mark.parametrize("damage", FAULTS.values(), ids=FAULTS)
 def test_every_damaged_library_is_an_error(tmp_path: Path, damage: Callable[[bytes], bytes]):
-    names = sorted(libraries.installed())
+    names = sorted(installation.installed_libraries())
     assert {"block", "quic", "falcon-kernel", "liboqs-0.13-ref", "hawk-ref"} <= set(names)
     for name in names:
         path = copy(name, tmp_path)
         path.write_bytes(damage(path.read_bytes()))
         with pytest.raises(NativeLibraryBroken, match=r"(bytes|digest must be).*Install it again"):
-            libraries.load(path)
+            installation.load_library(path)
 
 
 @pytest.mark.native
@@ -83,7 +86,7 @@ def test_bundled_library_needs_its_record(tmp_path: Path, record: str | None, me
     if record is not None:
         build.write_text(record)
     with pytest.raises(NativeLibraryBroken, match=message):
-        libraries.load(path)
+        installation.load_library(path)
 
 
 def test_file_that_is_recorded_and_no_library_is_an_error(tmp_path: Path):
@@ -92,26 +95,22 @@ def test_file_that_is_recorded_and_no_library_is_an_error(tmp_path: Path):
     path.write_bytes(b"abc")
     path.with_name("build.json").write_text(json.dumps(BUILD))
     with pytest.raises(NativeLibraryBroken, match=r"abc|too short|invalid ELF"):
-        libraries.load(path)
+        installation.load_library(path)
     path.write_bytes(b"xyz")  # the record of `make rtl` is in the folder of the library
     with pytest.raises(NativeLibraryBroken, match="digest must be ba7816bf"):
-        libraries.load(path)
+        installation.load_library(path)
 
 
 def test_file_is_hashed_again_only_after_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    opened: list[Path] = []
-    monkeypatch.setattr(
-        libraries,
-        "open_regular",
-        lambda path: opened.append(path) or installation.open_regular(path),
-    )
+    opened, read = [], installation.open_regular
+    monkeypatch.setattr(installation, "open_regular", lambda at: opened.append(at) or read(at))
     path = tmp_path / "file"
     path.write_bytes(b"abc")
-    assert libraries.sha256(path) == libraries.sha256(path) == BUILD["library_sha256"]
+    assert installation.sha256(path) == installation.sha256(path) == BUILD["library_sha256"]
     assert opened == [path]
     path.unlink()
     path.write_bytes(b"abcd")
-    assert libraries.sha256(path) != BUILD["library_sha256"]
+    assert installation.sha256(path) != BUILD["library_sha256"]
 
 
 def test_external_library_is_skipped_only_if_it_is_missing(tmp_path: Path):
@@ -129,7 +128,7 @@ def test_only_two_modules_load_libraries():
         if re.search(r"\bCDLL\(|LoadLibrary|\bdlopen\(|PyDLL\(", path.read_text(encoding="utf-8"))
     }
     # The second loads libraries of other packages and of the system.
-    assert modules == {"libraries.py", "crypto/external_libraries.py"}
+    assert modules == {"installation.py", "crypto/external_libraries.py"}
 
 
 @pytest.mark.native
@@ -152,7 +151,7 @@ def test_only_a_missing_block_library_is_replaced_by_python(folder, monkeypatch)
 def copy_block(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Copy the block library of the installation into a folder of the package."""
     with monkeypatch.context() as patch:
-        patch.setattr(libraries, "folders", installation.folders)
+        patch.setattr(installation, "folders", FOLDERS)
         shutil.rmtree(folder / "_native", ignore_errors=True)
         return copy("block", folder)
 
@@ -162,8 +161,8 @@ def test_installed_libraries_are_found_in_every_package_folder(tmp_path, monkeyp
         place = tmp_path / folder / "_native" / library
         place.mkdir(parents=True)
         (place / "build.json").write_text(json.dumps(BUILD | {"source_version": version}))
-    monkeypatch.setattr(libraries, "folders", lambda: [tmp_path / "a", tmp_path / "b"])
-    builds = libraries.installed()
+    monkeypatch.setattr(installation, "folders", lambda: [tmp_path / "a", tmp_path / "b"])
+    builds = installation.installed_libraries()
     assert {library: facts["source_version"] for library, facts in builds.items()} == {
         "one": "1",
         "two": "2",
@@ -171,8 +170,8 @@ def test_installed_libraries_are_found_in_every_package_folder(tmp_path, monkeyp
 
 
 def test_pure_install_has_no_libraries(folder):
-    assert libraries.installed() == {}
-    assert libraries.find("block") is None
+    assert installation.installed_libraries() == {}
+    assert installation.library_path("block") is None
 
 
 def test_damaged_record_names_the_remedy(folder):
@@ -180,21 +179,23 @@ def test_damaged_record_names_the_remedy(folder):
     place.mkdir(parents=True)
     (place / "build.json").write_text("{")
     with pytest.raises(DataError, match="install it again: `make -B install`"):
-        libraries.installed()
+        installation.installed_libraries()
 
 
 def test_records_have_all_facts() -> None:
-    for facts in libraries.installed().values():
+    for facts in installation.installed_libraries().values():
         assert set(BUILD) <= set(facts)
 
 
 _LOADED = """
 import json
-from pqchain import libraries, machine, open_signer
+from pqchain import installation
+from pqchain.results import machine
+from pqchain import open_signer
 steps = [list(machine.provenance()["native"])]
 open_signer("Hawk-512", "hawk/ref").generate_keypair()
 steps.append(list(machine.provenance()["native"]))
-print(json.dumps([steps, libraries.loaded()["hawk-ref"]]))
+print(json.dumps([steps, installation.loaded_libraries()["hawk-ref"]]))
 """
 
 
@@ -205,7 +206,7 @@ def test_provenance_has_the_libraries_that_were_loaded():
     )
     steps, record = json.loads(run.stdout)
     assert steps == [[], ["hawk-ref"]]
-    assert record == libraries.installed()["hawk-ref"]
+    assert record == installation.installed_libraries()["hawk-ref"]
 
 
 def load_hawk() -> int:
@@ -215,12 +216,12 @@ def load_hawk() -> int:
 
 @pytest.mark.native
 def test_libraries_of_child_processes_and_resumed_runs_are_listed(tmp_path, monkeypatch):
-    monkeypatch.setattr(libraries, "_loaded", {})
+    monkeypatch.setattr(installation, "_loaded", {})
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path))
     assert isolation.call(f"{__name__}:load_hawk", limit_seconds=60) == 2
-    assert list(libraries.loaded()) == ["hawk-ref"]
+    assert list(installation.loaded_libraries()) == ["hawk-ref"]
     Checkpoint({}).put("key", 1)
-    monkeypatch.setattr(libraries, "_loaded", {})
+    monkeypatch.setattr(installation, "_loaded", {})
     assert Checkpoint({}, resume=True).get("key") == 1
-    assert list(libraries.loaded()) == ["hawk-ref"]
+    assert list(installation.loaded_libraries()) == ["hawk-ref"]

@@ -25,8 +25,8 @@ from pqchain.errors import (
     UnknownAlgorithm,
     UsageError,
 )
-from pqchain.measurements import algorithms_of
 from pqchain.plots import plot_sizes, plot_speed, plot_tradeoff
+from pqchain.results.measurements import algorithms_of
 from tests import frames
 
 MINE = pq.Costs.given(

@@ -16,8 +16,9 @@ from typing import Any
 
 from tqdm import tqdm
 
-from pqchain import machine, results
+from pqchain import results
 from pqchain.falcon import FalconSigner
+from pqchain.results import machine
 
 CONTRACT = results.Contract.of(
     "board", ("str", "algorithm"), ("Int64", "signature"), ("float64", "cycles sign_seconds")

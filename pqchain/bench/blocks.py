@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from pqchain import algorithms as registry
-from pqchain import crypto, libraries, machine
+from pqchain import crypto, installation
 from pqchain.algorithms import GIVEN
 from pqchain.bench import presets, variation
 from pqchain.bench.presets import BlockPreset, PresetName
@@ -31,9 +31,9 @@ from pqchain.checks import integer, one_of
 from pqchain.crypto import Signer, isolated
 from pqchain.crypto.native import plain_loop
 from pqchain.errors import PqchainError, Unsupported, UsageError
-from pqchain.measurements import user_scheme_provenance
-from pqchain.results import Contract
+from pqchain.results import Contract, machine
 from pqchain.results.checkpoint import Checkpoint
+from pqchain.results.measurements import user_scheme_provenance
 
 BLOCK = Contract.of(
     "block",
@@ -152,7 +152,7 @@ def measure_blocks(
     frame = BLOCK.frame(rows)
     frame.attrs["provenance"] = {
         **conditions,
-        "native": libraries.loaded(),
+        "native": installation.loaded_libraries(),
         "preset": preset,
         "transactions": transactions,
         "data_bytes": data_bytes,

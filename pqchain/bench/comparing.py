@@ -24,7 +24,7 @@ from pqchain.bench.runs import KEY, Side, builds, facts, named_sides
 from pqchain.bench.variation import median_over_min
 from pqchain.errors import UsageError
 from pqchain.results import Contract
-from pqchain.statistics import holm, student_p, student_t
+from pqchain.results.statistics import holm, student_p, student_t
 
 COMPARED = Contract.of(
     "compared-runs",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pqchain import machine
 from pqchain.bench import presets, variation
-from pqchain.escapes import markdown, visible
+from pqchain.errors import markdown, visible
 from pqchain.render.notebook import Output
+from pqchain.results import machine
 
 if TYPE_CHECKING:
     import pandas as pd

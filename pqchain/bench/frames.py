@@ -11,7 +11,7 @@ from pqchain import algorithms, results
 from pqchain.bench import runs
 from pqchain.bench.operations import measure
 from pqchain.errors import DataError, UsageError
-from pqchain.measurements import MEASUREMENT
+from pqchain.results.measurements import MEASUREMENT
 
 
 def rows_of(

@@ -19,14 +19,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pqchain import algorithms as registry
-from pqchain import checks, machine, statistics
+from pqchain import checks
 from pqchain.bench import variation, verification
 from pqchain.bench.gas_units import OWN, PriceUnit, statement, units
 from pqchain.bench.operations import MESSAGE_BYTES
 from pqchain.bench.timing import one_processor, with_bar
 from pqchain.bench.verification import Client, TimedVerifier, Times, own
 from pqchain.errors import PqchainError, Unsupported, UsageError
-from pqchain.results import Contract
+from pqchain.results import Contract, machine, statistics
 
 GAS = Contract.of(
     "gas",

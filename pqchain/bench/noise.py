@@ -21,7 +21,7 @@ from pqchain.bench.variation import MAX_MEDIAN_OVER_MIN as MAX_MEDIAN_OVER_MIN
 from pqchain.bench.variation import median_over_min
 from pqchain.checks import integer
 from pqchain.errors import Unsupported
-from pqchain.statistics import wilson
+from pqchain.results.statistics import wilson
 
 T = TypeVar("T")
 

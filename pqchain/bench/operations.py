@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pqchain import algorithms as registry
-from pqchain import crypto, machine, results
+from pqchain import crypto, results
 from pqchain.algorithms import DECODE_KEY, GIVEN, OPERATIONS, Algorithm
 from pqchain.bench import known_keys, presets, variation
 from pqchain.bench.presets import Preset, PresetName
@@ -25,8 +25,9 @@ from pqchain.checks import integer
 from pqchain.crypto import isolated, native
 from pqchain.crypto.abi import TimingPlan
 from pqchain.errors import CryptoFailure, PqchainError, UnknownName, UsageError
-from pqchain.measurements import MEASUREMENT, user_scheme_provenance
+from pqchain.results import machine
 from pqchain.results.checkpoint import Checkpoint
+from pqchain.results.measurements import MEASUREMENT, user_scheme_provenance
 
 TIMED_IN_PYTHON = "timed through Python: each sample includes the call"
 """Note on rows whose library cannot be called from the C loop."""

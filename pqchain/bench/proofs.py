@@ -24,11 +24,10 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from pqchain import machine
 from pqchain.bench.timing import timed
 from pqchain.errors import CryptoFailure, UsageError
 from pqchain.installation import install_command
-from pqchain.results import Contract
+from pqchain.results import Contract, machine
 
 T = TypeVar("T")
 

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias, TypeVar, cast
 import pandas as pd
 
 from pqchain import results
+from pqchain.checks import LABEL, is_label
 from pqchain.errors import DataError, UsageError
-from pqchain.escapes import LABEL, is_label
-from pqchain.measurements import MEASUREMENT
 from pqchain.results import Contract
+from pqchain.results.measurements import MEASUREMENT
 
 MEASUREMENT_RUNS = Contract("measurement-runs", {"run": "str", **MEASUREMENT.columns})
 

@@ -13,10 +13,11 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import installation, machine, results
+from pqchain import installation, results
 from pqchain.bench import runs, variation
 from pqchain.errors import DataError, InvalidResult, UnknownName, UsageError
 from pqchain.installation import VERSION
+from pqchain.results import machine
 from pqchain.results.files import check_writable
 
 FILE, HISTORY = "measurements.csv", "history.csv"

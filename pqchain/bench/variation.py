@@ -12,8 +12,8 @@ import pandas as pd
 
 from pqchain import results
 from pqchain.costs import CostTable
-from pqchain.measurements import choose
 from pqchain.results import Contract
+from pqchain.results.measurements import choose
 
 _log = logging.getLogger("pqchain.bench")
 

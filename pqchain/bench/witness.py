@@ -15,14 +15,14 @@ import numpy as np
 import pandas as pd
 
 from pqchain import algorithms as registry
-from pqchain import checks, crypto, machine, statistics
+from pqchain import checks, crypto
 from pqchain.bench import verification
 from pqchain.bench.operations import MESSAGE_BYTES
 from pqchain.bench.timing import one_processor, with_bar
 from pqchain.chain import p2mr
 from pqchain.crypto import shrincs
 from pqchain.errors import UsageError
-from pqchain.results import Contract
+from pqchain.results import Contract, machine, statistics
 
 WITNESS = Contract.of(
     "witness",

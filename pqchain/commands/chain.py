@@ -71,6 +71,6 @@ def chain(
         frame.attrs.pop("rounds", None)
         console.save(frame, output)
     # LaTeX and Markdown are for tables, also of a single algorithm.
-    is_single = frame["algorithm"].nunique() == 1 and not console.wants_table_markup(form)
+    is_single = frame["algorithm"].nunique() == 1 and not (form.latex or form.markdown)
     shown = tables.block_summary(frame) if is_single else tables.block_table(frame)
     return console.show_measurements(form, "blocks", frame, shown)

@@ -155,11 +155,11 @@ def consensus(
     console.algorithm_names(algorithm, asked.added)
     # Imported after the names are checked, because a wrong name is reported before slow imports.
     from pqchain import consensus as models
-    from pqchain import machine
     from pqchain import scheduler as remote
     from pqchain.consensus import model, tables
     from pqchain.consensus import remarks as remarks_of
     from pqchain.consensus.engines import simulate
+    from pqchain.results import machine
 
     sizes = _sizes(exponents, nodes, delegates)
     networks = [named(name, **(link or {})) for name in network]
@@ -218,10 +218,11 @@ def _run_delegates(
 ) -> int:
     from tqdm import tqdm
 
-    from pqchain import consensus, machine
+    from pqchain import consensus
     from pqchain.consensus import remarks as remarks_of
     from pqchain.consensus import tables
     from pqchain.delegates import modes
+    from pqchain.results import machine
 
     for scenario in scenarios:
         # All scenarios are checked before the first one runs.

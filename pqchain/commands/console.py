@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqchain import figures
-from pqchain.errors import UsageError
-from pqchain.escapes import markdown, visible
+from pqchain.errors import UsageError, markdown, visible
 from pqchain.render import latex, terminal
 from pqchain.render.streams import has_colour as has_colour
 from pqchain.render.streams import is_interactive as is_interactive
@@ -70,11 +69,18 @@ def show(
 
 
 def show_measurements(
-    form: Format, name: str, frame: pd.DataFrame, output: Table | str, *, rows: Any = None
+    form: Format,
+    name: str,
+    frame: pd.DataFrame,
+    *outputs: Table | str,
+    rows: Any = None,
+    remarks: Iterable[str] = (),
+    **more: Any,
 ) -> int:
     """Show measurements, warnings first; return the exit code, 1 if a row failed or none ran.
 
-    `rows` is the frame of the JSON if that is another one than of the measurements.
+    `rows` is the frame of the JSON if that is another one than of the measurements, `more` further
+    values in it. Without remarks the machine is named.
     """
     from pqchain.bench import variation
 
@@ -84,19 +90,14 @@ def show_measurements(
     if "min_seconds" in frame.columns:
         machine = f"Machine: {provenance['machine_id']}, {variation.quality(frame)}"
     data = {"provenance": provenance, "warnings": warnings}
-    data[name] = records(frame if rows is None else rows)
+    data |= {name: records(frame if rows is None else rows), **more}
     first = ["\n".join(warnings)] if warnings else []
-    return show(form, data, *first, output, remarks=[machine], ok=all_ran(frame))
+    return show(form, data, *first, *outputs, remarks=remarks or [machine], ok=all_ran(frame))
 
 
 def all_ran(frame: pd.DataFrame) -> bool:
     """Return whether at least one row of a frame succeeded and none failed."""
     return bool((frame["status"] == "ok").any() and not (frame["status"] == "failed").any())
-
-
-def wants_table_markup(form: Format) -> bool:
-    """Return whether tables are requested as LaTeX or Markdown."""
-    return bool(form.latex or form.markdown)
 
 
 def _formatted(form: Format, outputs: Sequence[Table | str], verbatim: bool) -> Iterator[str]:
@@ -106,7 +107,7 @@ def _formatted(form: Format, outputs: Sequence[Table | str], verbatim: bool) -> 
     for output in outputs:
         if not isinstance(output, str):
             in_markup = output.latex if form.latex else output.markdown
-            is_markup = wants_table_markup(form)
+            is_markup = form.latex or form.markdown
             yield in_markup() if is_markup else output.text(width, colour=colour)
         elif form.latex:
             yield "\n".join(f"% {latex.escaped(line)}" for line in visible(output).splitlines())
@@ -166,15 +167,16 @@ def resumable(
     the content of the user's files. If the block fails or is interrupted, the user is told that the
     values are kept.
     """
-    from pqchain import libraries, machine
+    from pqchain import installation
     from pqchain.bench import presets
+    from pqchain.results import machine
     from pqchain.results.checkpoint import Checkpoint
 
     settings |= {"command": command, "preset": preset or presets.preset()}
     settings["scheme"] = [[text, _content_digest(text)] for text in scheme]
     provenance = machine.provenance()
     settings |= {name: provenance[name] for name in ("machine_id", "commit")}
-    settings["native"] = libraries.installed()
+    settings["native"] = installation.installed_libraries()
     checkpoint = Checkpoint(settings, resume=resume)
     try:
         yield checkpoint

@@ -71,7 +71,7 @@ def gas(
         return console.show_measurements(form, "witness", frame, tables.witness_table(frame))
     # Imported after the names are checked, so that a wrong name is rejected quickly.
     from pqchain.bench import gas as prices
-    from pqchain.bench import gas_units, variation
+    from pqchain.bench import gas_units
     from pqchain.bench.gas_tables import gas_tables
 
     frame = prices.measure_gas(
@@ -84,22 +84,13 @@ def gas(
     )
     console.save(frame, output)
     check = prices.check_anchor(frame)
-    warnings = variation.warnings(frame)
-    data = {
-        "provenance": frame.attrs["provenance"],
-        "warnings": warnings,
-        "gas": console.records(frame),
-        "units": [asdict(unit) for unit in gas_units.units().values()],
-        "statements": gas_units.statements(),
-        "anchor": check,
-    }
     notes = ["`pqchain engine run revm` prices the same verifiers as precompiles of an EVM."]
     if not entry_points(group="pqchain.verifiers"):
         notes.append(str(console.not_installed("conform", "verifiers of other projects")))
-    first = ["\n".join(warnings)] if warnings else []
-    return console.show(
-        form, data, *first, *gas_tables(frame, notes), remarks=[check], ok=console.all_ran(frame)
-    )
+    units = [asdict(unit) for unit in gas_units.units().values()]
+    more = {"units": units, "statements": gas_units.statements(), "anchor": check}
+    shown = gas_tables(frame, notes)
+    return console.show_measurements(form, "gas", frame, *shown, remarks=[check], **more)
 
 
 def _clients(names: Sequence[str]) -> list[Client]:

@@ -74,7 +74,7 @@ def whatif(
     outputs: list[str | Table] = [answer.text()]
     if bibtex:
         outputs = [f"{latex.escaped(answer.sentence)[:-1]}~\\cite{{pqchain}}.", answer.bibtex]
-    elif console.wants_table_markup(form):
+    elif form.latex or form.markdown:
         outputs = [answer.table(), answer.sentence]
     console.show(form, answer.data(), *outputs, verbatim=bibtex or not form.markdown)
     if page is not None:

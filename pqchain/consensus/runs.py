@@ -17,7 +17,7 @@ from pqchain.consensus.view import NEVER, Array, ArrayEqMixin, Outcome
 from pqchain.errors import PqchainError
 from pqchain.figures import Kind
 from pqchain.results import Contract
-from pqchain.statistics import half_width
+from pqchain.results.statistics import half_width
 
 Mode = Literal["model", "virtual", "loopback", "netns", "cluster"]
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from pqchain import algorithms, libraries, machine
+from pqchain import algorithms, installation
 from pqchain.algorithms import Implementation
 from pqchain.errors import NativeLibraryMissing, Unsupported
 from pqchain.installation import install_command
+from pqchain.results import machine
 
 INSTALL_HINT = "build it with `make`, or `pip install .` (needs a C compiler, cmake and cargo)"
 
@@ -29,7 +30,7 @@ class Obstacle:
 
 def library_path(stem: str) -> Path | None:
     """Return the path of a native library by its stem, or None if it is not installed."""
-    return libraries.find(stem)
+    return installation.library_path(stem)
 
 
 def built_library(row: Implementation) -> Path | None:
@@ -55,7 +56,7 @@ def obstacle(implementation: str) -> Obstacle | None:
     if row.setting:
         remedy = f"only `{row.setting} make -B install` builds it"
         return Obstacle(f"{row.name} is not installed", remedy, NativeLibraryMissing)
-    why = libraries.omission_reason(row.library)
+    why = installation.omission_reason(row.library)
     reason = f"the native library of {row.name} is not installed{why and f' ({why})'}"
     return Obstacle(reason, INSTALL_HINT, NativeLibraryMissing)
 

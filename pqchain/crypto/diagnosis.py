@@ -11,10 +11,11 @@ from functools import cache
 from importlib import import_module, metadata
 from typing import Any, Literal
 
-from pqchain import algorithms, libraries, machine
+from pqchain import algorithms, installation
 from pqchain.crypto import isolation, native, obstacle, open_signer
 from pqchain.errors import CryptoFailure, NativeLibraryMissing, PqchainError, Unsupported
 from pqchain.installation import HOME, data, missing, read_toml
+from pqchain.results import machine
 
 State = Literal["present", "missing", "broken"]
 
@@ -136,7 +137,9 @@ def _library(name: str, part: Mapping[str, Any]) -> Diagnosis:
     except Unsupported as error:
         return Diagnosis(_NATIVE, name, "missing", str(error), part["disables"], part["fix"])
     except PqchainError as error:
-        return Diagnosis(_NATIVE, name, "broken", str(error), part["disables"], libraries.REINSTALL)
+        return Diagnosis(
+            _NATIVE, name, "broken", str(error), part["disables"], installation.REINSTALL
+        )
     return Diagnosis(_NATIVE, name, "present", detail)
 
 

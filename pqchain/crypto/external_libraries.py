@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pqchain import libraries
+from pqchain import installation
 from pqchain.errors import NativeLibraryBroken
 
 
@@ -37,16 +37,17 @@ def bundled(name: str, *, functions: Mapping[str, str], abi: int) -> Any | None:
 
     Returns None only if it is not installed. Raises NativeLibraryBroken.
     """
-    if (path := libraries.find(name)) is None:
+    if (path := installation.library_path(name)) is None:
         return None
     try:
-        handle = _declared(libraries.load(path), functions)
+        handle = _declared(installation.load_library(path), functions)
         version = getattr(handle, next(iter(functions)))()
     except AttributeError as error:
         version = error
     if version != abi:
         raise NativeLibraryBroken(
-            f"the interface of {path} must be {abi}; got {version}. {libraries.remedy(path)}"
+            f"the interface of {path} must be {abi}; got {version}. "
+            f"{installation.library_remedy(path)}"
         )
     return handle
 

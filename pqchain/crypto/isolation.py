@@ -20,7 +20,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NoReturn
 
-from pqchain import errors, libraries
+from pqchain import errors, installation
 from pqchain.crypto.child import Child, exit_reason
 from pqchain.errors import CryptoFailure, PqchainError
 from pqchain.installation import HOME
@@ -166,7 +166,7 @@ class _Caller:
             )
             if answer["token"] != token:
                 raise ValueError("another token")
-            libraries.add_loaded(answer["libraries"])
+            installation.add_loaded_libraries(answer["libraries"])
         except (OSError, EOFError) as error:
             timed_out = isinstance(error, TimeoutError) or monotonic() - start >= limit_seconds
             self._raise_ended(limit_seconds if timed_out else None)
@@ -225,7 +225,7 @@ def serve() -> None:
                 os.sched_setaffinity(0, request["processors"])
             faulthandler.dump_traceback_later(request["limit_seconds"], exit=True)
             answer = {"token": request["token"], **_perform(request)}
-            answer["libraries"] = libraries.loaded()
+            answer["libraries"] = installation.loaded_libraries()
             faulthandler.cancel_dump_traceback_later()
             answers.write(json.dumps(answer).encode() + b"\n")
             answers.flush()

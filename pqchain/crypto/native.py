@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from pqchain import algorithms, libraries
+from pqchain import algorithms, installation
 from pqchain.crypto.abi import (
     ABI,
     DRAW,
@@ -46,7 +46,7 @@ class Library:
     def __init__(self, path: Path) -> None:
         """Load the file. Raises UsageError, and NativeLibraryBroken, also for another ABI."""
         self.path = path
-        self._handle = libraries.load(path)
+        self._handle = installation.load_library(path)
         try:
             for name, (result, arguments) in PROTOTYPES.items():
                 function = getattr(self._handle, name)
@@ -57,7 +57,7 @@ class Library:
         if abi != ABI:
             raise NativeLibraryBroken(
                 f"{path.name} lacks the interface of pqchain, version {ABI}; got {abi}. "
-                f"{libraries.remedy(path)}"
+                f"{installation.library_remedy(path)}"
             )
         # A library without these functions takes encoded keys only.
         self.decodes_keys = hasattr(self._handle, "pq_decode_keys")
@@ -151,7 +151,7 @@ class Library:
         return cast("Callable[[int, bytes], int]", function)
 
     def _missing(self, function: str) -> NativeLibraryBroken:
-        hint = libraries.remedy(self.path)
+        hint = installation.library_remedy(self.path)
         return NativeLibraryBroken(f"{self.path} lacks the function {function}. {hint}")
 
 

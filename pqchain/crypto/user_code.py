@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from pqchain.algorithms import Algorithm
+from pqchain.checks import NAME, is_name
 from pqchain.crypto.interface import Signer
 from pqchain.crypto.isolation import describe
 from pqchain.errors import CryptoFailure, UsageError
-from pqchain.escapes import NAME, is_name
 
 METHODS = ("generate_keypair", "sign", "verify")
 

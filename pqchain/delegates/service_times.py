@@ -21,7 +21,7 @@ from pqchain.consensus.runs import Run
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.costs import CostTable
 from pqchain.delegates import host, modes
-from pqchain.statistics import nonnegative
+from pqchain.results.statistics import nonnegative
 from pqchain.wire.drivers.fork_server import ForkServer
 
 NAMES = tuple(row.name for row in fields(ServiceTimes))

@@ -12,7 +12,7 @@ import weakref
 from dataclasses import dataclass
 from pathlib import Path
 
-from pqchain import installation, libraries
+from pqchain import installation
 from pqchain.errors import BoardTimeout, NativeLibraryBroken, Unsupported, UsageError
 from pqchain.falcon import kept_key, kernel
 from pqchain.falcon.registers import OFFSETS, RTL_OFFSETS
@@ -68,7 +68,7 @@ class Netlist:
         """Load a library, by default that of `make rtl`; raise Unsupported, NativeLibraryBroken."""
         path = find_library() if library is None else library
         try:
-            self._library = _declare(libraries.load(path))
+            self._library = _declare(installation.load_library(path))
         except (NativeLibraryBroken, AttributeError) as error:
             raise NativeLibraryBroken(
                 f"{path} cannot be loaded: {error.__cause__ or error}. Run `make rtl` again"

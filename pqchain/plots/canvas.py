@@ -22,9 +22,9 @@ from matplotlib.font_manager import FontProperties
 
 from pqchain.errors import Unsupported, UsageError
 from pqchain.installation import check_version
-from pqchain.measurements import require_columns
 from pqchain.render import palette
 from pqchain.results.files import MADE_BY
+from pqchain.results.measurements import require_columns
 
 check_version(mpl)
 _SHEET = Path(__file__).with_name("pqchain.mplstyle")

@@ -14,9 +14,9 @@ from matplotlib.lines import Line2D
 from pqchain.algorithms import ALGORITHMS, Algorithm, get, names
 from pqchain.errors import UsageError
 from pqchain.figures import BYTES, SECONDS
-from pqchain.measurements import algorithms_of
 from pqchain.plots import canvas, dots, marks
 from pqchain.plots.marks import props
+from pqchain.results.measurements import algorithms_of
 
 _PARTS = MappingProxyType(
     {"public key": "s", "signature": "o", "ciphertext": "o", "secret key": "x"}

@@ -14,9 +14,9 @@ from pqchain import figures
 from pqchain.algorithms import ALGORITHMS
 from pqchain.errors import UsageError
 from pqchain.figures import RATIO, SECONDS, Kind
-from pqchain.measurements import require_columns
 from pqchain.plots import canvas, dots, marks
 from pqchain.plots.marks import props
+from pqchain.results.measurements import require_columns
 
 _PAIR = ["algorithm", "operation"]
 

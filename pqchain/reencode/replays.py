@@ -13,15 +13,14 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import machine
 from pqchain.checks import integer
 from pqchain.errors import UsageError
 from pqchain.reencode import runs
 from pqchain.reencode.runs import ReplayOutcome, scenario_row
 from pqchain.reencode.scenario import MAX_REPEATS, STREAMS, ReplayScenario, Streams
-from pqchain.results import Contract, scratch
+from pqchain.results import Contract, machine, scratch
 from pqchain.results.files import write_atomically
-from pqchain.statistics import half_width
+from pqchain.results.statistics import half_width
 from pqchain.wire.drivers import namespaces
 from pqchain.wire.drivers.cluster import Cluster
 from pqchain.wire.drivers.job import Progress

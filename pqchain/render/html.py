@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from importlib.resources import files
 
-from pqchain.escapes import visible
+from pqchain.errors import visible
 from pqchain.figures import Kind
 from pqchain.render import palette
 from pqchain.results.files import MADE_BY

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pqchain.escapes import visible
+from pqchain.errors import visible
 
 if TYPE_CHECKING:
     from pqchain.render.column import Column

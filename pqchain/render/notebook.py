@@ -10,8 +10,7 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from pqchain import figures
-from pqchain.errors import UsageError
-from pqchain.escapes import markdown, visible
+from pqchain.errors import UsageError, markdown, visible
 from pqchain.figures import Figure, Unit
 from pqchain.render.html import Markup, element, join
 from pqchain.render.table import Column, Table

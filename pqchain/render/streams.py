@@ -9,7 +9,7 @@ import sys
 from typing import Any, TextIO
 
 from pqchain import figures
-from pqchain.escapes import visible
+from pqchain.errors import visible
 from pqchain.render import terminal
 
 _ASCII = str.maketrans(

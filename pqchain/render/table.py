@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms
-from pqchain.escapes import markdown, visible
+from pqchain.errors import markdown, visible
 from pqchain.figures import SECONDS
 from pqchain.render import html, latex, terminal
 from pqchain.render.column import Column as Column

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
 
-from pqchain.escapes import visible
+from pqchain.errors import visible
 from pqchain.render.html import VERDICTS
 
 if TYPE_CHECKING:

@@ -12,18 +12,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pqchain import bench, installation, libraries, machine
+from pqchain import bench, installation
 from pqchain import results as frames_of
 from pqchain.algorithms import ALGORITHMS
 from pqchain.algorithms import get as algorithm_of
 from pqchain.bench.presets import PresetName
 from pqchain.errors import DataError, UsageError
+from pqchain.installation import cache_folder
 from pqchain.reproduce import index, notebooks
 from pqchain.reproduce.notebooks import RESULTS_VARIABLE
 from pqchain.reproduce.outcome import Reproduction, WorkResults, load
-from pqchain.results import outputs
+from pqchain.results import machine, outputs
 from pqchain.results.checkpoint import Checkpoint
-from pqchain.source_builds import cache_folder
 from pqchain.works import registry
 from pqchain.works.work import Bench, Frames, Work
 
@@ -104,7 +104,7 @@ def _build(preset: str) -> str:
         "machine": machine.provenance()["machine_id"],
         "version": installation.VERSION,
         "sources": max(path.stat().st_mtime_ns for path in sources),
-        "native": libraries.installed(),
+        "native": installation.installed_libraries(),
         "preset": preset,
     }
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]

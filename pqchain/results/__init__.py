@@ -1,8 +1,8 @@
 """Frames with checked column types (contracts), stored as CSV with a JSON sidecar.
 
 The sidecar has the schema version, the contract, the checksum of the CSV and the provenance: where
-and how the numbers were obtained. `pqchain.machine.provenance` lists its keys. This module itself
-reads `machine_id` only, because frames of different machines must not be merged.
+and how the numbers were obtained. `machine.provenance` lists its keys. This module itself reads
+`machine_id` only, because frames of different machines must not be merged.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqchain import installation
+from pqchain.checks import is_label
 from pqchain.errors import DataError, MachineMismatch, UsageError
-from pqchain.escapes import is_label
 from pqchain.installation import MAX_JSON_BYTES, MAX_TABLE_BYTES, defined_names, read_bytes
 from pqchain.results import checksum, content
+from pqchain.results import machine as machine
 from pqchain.results.files import check_writable, write_atomically
 
 if TYPE_CHECKING:

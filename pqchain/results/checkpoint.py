@@ -15,10 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pqchain import libraries
+from pqchain import installation
 from pqchain.errors import UsageError
-from pqchain.installation import VERSION
-from pqchain.source_builds import cache_folder
+from pqchain.installation import VERSION, cache_folder
 
 _KEPT_SECONDS = 30 * 86_400
 """Age at which the values of a computation that nobody resumed are removed."""
@@ -82,14 +81,14 @@ class Checkpoint:
         if row is None:
             return None
         stored = json.loads(zlib.decompress(row[0]))
-        libraries.add_loaded(stored["libraries"])
+        installation.add_loaded_libraries(stored["libraries"])
         return stored["value"]
 
     def put(self, key: str, value: Any) -> None:
         """Store a value. A full disk disables the store and does not end the computation."""
         if self._database is None:
             return
-        stored = {"value": value, "libraries": libraries.loaded()}
+        stored = {"value": value, "libraries": installation.loaded_libraries()}
         data = zlib.compress(json.dumps(stored).encode(), 1)
         try:
             self._database.execute("INSERT OR REPLACE INTO stored VALUES (?, ?)", (key, data))

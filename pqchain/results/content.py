@@ -7,8 +7,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from pqchain.checks import LABEL, NAME, is_label, is_name
 from pqchain.errors import DataError
-from pqchain.escapes import LABEL, NAME, is_label, is_name
 from pqchain.figures import Unit
 
 if TYPE_CHECKING:

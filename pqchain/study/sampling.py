@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from pqchain import algorithms, crypto, machine
+from pqchain import algorithms, crypto
 from pqchain import costs as costing
 from pqchain.bench import aggregates, operations, presets, variation
 from pqchain.bench.presets import PresetName
@@ -21,7 +21,8 @@ from pqchain.checks import integer
 from pqchain.costs import AggregateCosts, Costs, CostTable
 from pqchain.errors import Unsupported, UsageError
 from pqchain.figures import Figure
-from pqchain.measurements import PREFERRED_IMPLEMENTATION
+from pqchain.results import machine
+from pqchain.results.measurements import PREFERRED_IMPLEMENTATION
 from pqchain.study import validation
 from pqchain.study.figures import QUANTITIES, framed, models
 from pqchain.study.migration import DAY_SECONDS, Migration

@@ -227,7 +227,7 @@ def _measured(row: Mapping[Any, Any], chosen: Chosen) -> dict[str, Any]:
     """Return the measured time or cycles of an operation.
 
     A printed "ref" or "avx2" is compared with ours of that variant. Where the paper names none, or
-    none was measured, the implementation that `pqchain.measurements.choose` prefers replaces it and
+    none was measured, the implementation that `measurements.choose` prefers replaces it and
     the note names it: a missing row would hide the algorithm.
     """
     algorithm, operation = algorithms.get(row["algorithm"]), operation_of(row["quantity"])

@@ -18,7 +18,7 @@ import pandas as pd
 from pqchain import algorithms, figures, results
 from pqchain.bench import variation
 from pqchain.figures import Kind, Unit
-from pqchain.measurements import MEASUREMENT, choose
+from pqchain.results.measurements import MEASUREMENT, choose
 from pqchain.works import papers
 from pqchain.works.paper import Paper
 from pqchain.works.verdicts import CODE, MACHINE, SAME_SETTING, Standing

@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pqchain import algorithms, installation, libraries, machine
+from pqchain import algorithms, installation
+from pqchain.results import machine
 from tests.attacks.harness import Attack, Defect, Input, Inputs, Outcome, Try
 
 
@@ -115,7 +116,7 @@ def _prepare(folder: Path) -> tuple[Inputs, Try]:
     python = install(folder / "installed")
     cases = [
         (library, fault, command, must_fail)
-        for library in sorted(libraries.installed())
+        for library in sorted(installation.installed_libraries())
         for fault in FAULTS
         for command, must_fail in commands(library).items()
     ]

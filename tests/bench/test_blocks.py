@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from pqchain import algorithms, libraries, plots, results
+from pqchain import algorithms, installation, plots, results
 from pqchain.bench import blocks as blockbench
 from pqchain.bench import tables
 from pqchain.bench.blocks import BLOCK, measure_blocks
@@ -73,7 +73,7 @@ def test_native_scheme_has_a_bare_loop_and_hybrids_and_recovery_have_none():
 @pytest.fixture
 def block_library(monkeypatch):
     """Return a function that makes the block library the installed one, missing or damaged."""
-    find, load = libraries.find, libraries.load
+    find, load = installation.library_path, installation.load_library
 
     def use(state):
         def loaded(path):
@@ -82,9 +82,11 @@ def block_library(monkeypatch):
             return load(path)
 
         missing = ("block",) if state == "missing" else ()
-        monkeypatch.setattr(libraries, "find", lambda name: None if name in missing else find(name))
-        monkeypatch.setattr(libraries, "load", loaded)
-        monkeypatch.setattr(libraries, "_loaded", {})
+        monkeypatch.setattr(
+            installation, "library_path", lambda name: None if name in missing else find(name)
+        )
+        monkeypatch.setattr(installation, "load_library", loaded)
+        monkeypatch.setattr(installation, "_loaded", {})
         bulk.library.cache_clear()
 
     yield use

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pqchain import machine
 from pqchain.bench.conditions import header
+from pqchain.results import machine
 from tests import frames
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))

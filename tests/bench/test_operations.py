@@ -5,13 +5,14 @@ import dataclasses
 import numpy as np
 import pytest
 
-from pqchain import machine, plots
+from pqchain import plots
 from pqchain.algorithms import ALGORITHMS, SIGNATURE_OPERATIONS
 from pqchain.bench import operations as bench
 from pqchain.bench import presets
 from pqchain.crypto import native, unavailable_reason
 from pqchain.errors import CryptoFailure, UnknownAlgorithm, UnknownImplementation, UsageError
-from pqchain.measurements import MEASUREMENT
+from pqchain.results import machine
+from pqchain.results.measurements import MEASUREMENT
 
 pytestmark = pytest.mark.skipif(
     bool(unavailable_reason("liboqs-0.13/ref")),

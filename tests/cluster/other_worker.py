@@ -30,11 +30,10 @@ elif KIND == "version":
 
     cluster_worker.VERSION = "0.0.9"
 elif KIND == "libraries":
-    from pqchain import installation, libraries
+    from pqchain import installation
 
     nowhere = (Path("/nonexistent"),)
-    for module in (installation, libraries):
-        module.folders = lambda: nowhere  # type: ignore[attr-defined]
+    installation.folders = lambda: nowhere  # type: ignore[assignment,return-value]
 elif KIND == "clock":
     # The whole worker's clock would break Dask's own timers.
     from types import SimpleNamespace

@@ -6,10 +6,11 @@ import json
 
 import pytest
 
-from pqchain import machine, results
+from pqchain import results
 from pqchain.bench import operations as bench
 from pqchain.bench import stored
 from pqchain.commands.main import main
+from pqchain.results import machine
 from tests import frames
 
 

@@ -89,17 +89,8 @@ def test_user_scheme_may_be_named_explicitly(command: str, capsys) -> None:
 
 
 def test_changed_plan_keeps_user_schemes(capsys) -> None:
-    arguments = [
-        "study",
-        "pqdpol",
-        "--scheme",
-        MINE,
-        "--set",
-        "algorithms=FALCON-512",
-        "--draws",
-        "1",
-    ]
-    assert cli.main([*arguments, "--json"]) == 0
+    changes = ["--set", "algorithms=FALCON-512", "--draws", "1"]
+    assert cli.main(["study", "pqdpol", "--scheme", MINE, *changes, "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)["figures"]
     assert {row["algorithm"] for row in figures} == {"Falcon-512", "Mine"}
 

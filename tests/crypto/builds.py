@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pqchain import algorithms, machine
+from pqchain import algorithms
 from pqchain.crypto import native
+from pqchain.results import machine
 
 BUILDS = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
 """Both builds of the same source."""

@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hls_kernels.tools.nist_drbg import NistDrbg
-from pqchain import libraries
+from pqchain import installation
 from pqchain.crypto import BlsSigner, CheckedKeys, native, open_signer
 from pqchain.errors import BadLength, CryptoFailure, NativeLibraryMissing, UsageError
 from tests.crypto.test_known_answers import digest, signature_response
 
-LEFT_OUT = libraries.omission_reason("blst-assembly")
+LEFT_OUT = installation.omission_reason("blst-assembly")
 pytestmark = [pytest.mark.native, pytest.mark.skipif(bool(LEFT_OUT), reason=LEFT_OUT or "built")]
 
 NAME, IMPLEMENTATION = "BLS12-381", "blst/assembly"
@@ -204,7 +204,7 @@ def test_missing_bls_build_states_the_reason(monkeypatch, tmp_path):
     place = tmp_path / "_native" / "blst-assembly" / "reason.txt"
     place.parent.mkdir(parents=True)
     place.write_text("it was built with PQCHAIN_BLST=off\n", encoding="utf-8")
-    monkeypatch.setattr(libraries, "folders", lambda: [tmp_path])
+    monkeypatch.setattr(installation, "folders", lambda: [tmp_path])
     with pytest.raises(
         NativeLibraryMissing, match=r"not installed \(it was built with PQCHAIN_BLST=off\)"
     ):

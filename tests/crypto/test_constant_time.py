@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pqchain import machine
+from pqchain.results import machine
 
 pytestmark = pytest.mark.long
 

@@ -4,10 +4,11 @@ from importlib import metadata
 
 import pytest
 
-from pqchain import algorithms, libraries, machine
+from pqchain import algorithms, installation
 from pqchain.crypto import builds, diagnosis, isolation
 from pqchain.errors import CryptoFailure, NativeLibraryBroken
 from pqchain.reencode.storage import erasure
+from pqchain.results import machine
 from pqchain.wire.transports import native_library
 
 
@@ -103,7 +104,7 @@ def test_missing_quic_library_states_the_reason(monkeypatch, tmp_path):
     place = tmp_path / "_native/quic"
     place.mkdir(parents=True)
     (place / "reason.txt").write_text("cargo was not found when it was built: install Rust\n")
-    monkeypatch.setattr(libraries, "folders", lambda: [tmp_path])
+    monkeypatch.setattr(installation, "folders", lambda: [tmp_path])
     native_library.load.cache_clear()
     finding = found("QUIC")
     assert (finding.state, finding.healthy) == ("missing", True)
@@ -146,14 +147,16 @@ def test_library_that_ends_its_process_is_broken(monkeypatch):
 
 @pytest.mark.native
 def test_every_installed_library_is_loaded_by_a_check_in_a_child(monkeypatch):
-    monkeypatch.setattr(libraries, "_loaded", {})
+    monkeypatch.setattr(installation, "_loaded", {})
     monkeypatch.setattr(isolation, "_idle", [])
     rows = algorithms.IMPLEMENTATIONS.values()
     unusable = {row.library for row in rows if machine.missing_flags(row)}
     findings = [*diagnosis._libraries()]
     isolation._end(isolation._idle)
     assert not [finding for finding in findings if finding.state == "broken"]
-    assert set(libraries.loaded()) >= set(libraries.installed()) - unusable
+    assert (
+        set(installation.loaded_libraries()) >= set(installation.installed_libraries()) - unusable
+    )
 
 
 @pytest.mark.native

@@ -8,9 +8,10 @@ from importlib.machinery import ModuleSpec
 
 import pytest
 
-from pqchain import algorithms, machine
+from pqchain import algorithms
 from pqchain.crypto import open_kem, open_signer, unavailable_reason
 from pqchain.errors import Unsupported
+from pqchain.results import machine
 
 pytestmark = pytest.mark.skipif(
     bool(unavailable_reason("liboqs-0.13/dispatch")),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pqchain import algorithms, machine
+from pqchain import algorithms
 from pqchain.crypto import builds, native, open_signer, unavailable_reason
 from pqchain.errors import (
     CryptoFailure,
@@ -15,6 +15,7 @@ from pqchain.errors import (
     UnknownImplementation,
     Unsupported,
 )
+from pqchain.results import machine
 
 BUILDS = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
 ROUND3_BUILDS = ("liboqs-0.7.1/avx2", "liboqs-0.7.1/ref")

@@ -14,7 +14,7 @@ from pqchain import algorithms
 from pqchain.crypto import Kem, Signer, native, open_kem, open_signer
 from pqchain.crypto.liboqs import IMPLEMENTATION
 from pqchain.errors import BadLength
-from pqchain.libraries import omission_reason
+from pqchain.installation import omission_reason
 from tests.crypto.builds import ROUND3_BUILDS, has_small_signatures, need
 
 pytestmark = pytest.mark.native

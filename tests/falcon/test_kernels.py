@@ -250,7 +250,7 @@ def test_kernels_give_equal_bits_on_other_processors(
 
 def test_fma_contraction_is_detected(tmp_path: Path) -> None:
     """The bench compiled with fused multiply-add must give other bits."""
-    from pqchain import machine
+    from pqchain.results import machine
 
     if "fma" not in machine.cpu_flags():
         pytest.skip("this processor has no fused multiply-add")

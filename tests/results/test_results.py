@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from pqchain import results
 from pqchain.errors import DataError, MachineMismatch, PqchainError, UsageError
-from pqchain.measurements import MEASUREMENT
 from pqchain.results import Contract, checksum, files
+from pqchain.results.measurements import MEASUREMENT
 
 PROVENANCE = {"machine_id": "amd-epyc-01234567", "load_avg_1min": 0.25, "native": {"a": ["b"]}}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from pqchain.algorithms import ALGORITHMS
-from pqchain.measurements import MEASUREMENT
+from pqchain.results.measurements import MEASUREMENT
 from pqchain.works import papers
 
 NAN = float("nan")

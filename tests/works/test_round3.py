@@ -8,7 +8,7 @@ import pytest
 
 from pqchain import algorithms, results
 from pqchain.errors import DataError
-from pqchain.measurements import MEASUREMENT
+from pqchain.results.measurements import MEASUREMENT
 from pqchain.works import papers
 from pqchain.works.round3 import table1 as round3
 from tests import frames

@@ -252,7 +252,7 @@ def mutants(
       pqchain conform mutants --algorithm ML-DSA-44
       pqchain conform mutants --compare mldsa_65_verify_test.json --output mutants.csv
     """
-    from pqchain import machine
+    from pqchain.results import machine
     from pqchain_conform import mutants as models
     from pqchain_conform import reading, suite
 

@@ -9,12 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pqchain import algorithms, installation, machine, source_builds
+from pqchain import algorithms, installation
 from pqchain.algorithms import Implementation
-from pqchain.crypto import native, obstacle
+from pqchain.checks import LABEL, is_label
+from pqchain.crypto import native, obstacle, source_builds
+from pqchain.crypto.source_builds import BUILT, SourceBuild
 from pqchain.errors import UnknownName, Unsupported, UsageError
-from pqchain.escapes import LABEL, is_label
-from pqchain.source_builds import BUILT, SourceBuild
+from pqchain.results import machine
 from pqchain_conform import implementations
 from pqchain_conform.protocol import Adapter
 from pqchain_conform.vector import DATA, scheme
@@ -166,7 +167,7 @@ def build_folder(folder: str) -> Path:
 
 
 def build(names: Iterable[str], *, limit_seconds: float = 3600.0) -> dict[str, tuple[str, str]]:
-    """Build the adapters of folders in parallel; return as `pqchain.source_builds.build` does.
+    """Build the adapters of folders in parallel; return as `source_builds.build` does.
 
     Takes from seconds (go, java, javascript) to minutes (rust).
     """

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 from tqdm import tqdm
 
-from pqchain.errors import Unsupported, UsageError
-from pqchain.escapes import visible
+from pqchain.errors import Unsupported, UsageError, visible
 from pqchain.results import Contract
 from pqchain_conform.protocol import DIFFERENT_SECRET, FAILURES
 from pqchain_conform.registry import VerifierSpec

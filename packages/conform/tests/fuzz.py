@@ -16,8 +16,9 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from pqchain import algorithms, machine
+from pqchain import algorithms
 from pqchain.algorithms import Implementation
+from pqchain.results import machine
 from pqchain_conform.generators import generate
 
 CURRENT = ("liboqs-0.13/ref", "liboqs-0.13/avx2")

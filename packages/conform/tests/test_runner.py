@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from packages.conform.tests.fakes import fake
-from pqchain import source_builds
+from pqchain.crypto import source_builds
 from pqchain.errors import DataError, UnknownName, Unsupported, UsageError
 from pqchain_conform import protocol, registry, runner, tables
 from pqchain_conform.generators import generate

@@ -19,7 +19,7 @@ import pandas as pd
 from pqchain import algorithms
 from pqchain.consensus import model as consensus_model
 from pqchain.consensus import named
-from pqchain.statistics import nonnegative
+from pqchain.results.statistics import nonnegative
 from pqchain_engines import prices
 from pqchain_engines.scenarios import UNLIMITED_BITS_PER_SECOND, scenario
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pqchain import checks, machine, results, statistics
+from pqchain import checks, results
 from pqchain.bench.gas_units import statements, units
 from pqchain.crypto import open_signer
 from pqchain.errors import Unsupported
-from pqchain.results import Contract
-from pqchain.statistics import Floats
+from pqchain.results import Contract, machine, statistics
+from pqchain.results.statistics import Floats
 from pqchain_engines import protocol, registry, runner
 from pqchain_engines.protocol import EngineFailure
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import checks, installation, machine, results, statistics
+from pqchain import checks, installation, results
 from pqchain.errors import Unsupported, UsageError
-from pqchain.results import Contract
+from pqchain.results import Contract, machine, statistics
 from pqchain_engines import protocol, registry, runner
 from pqchain_engines.protocol import EngineFailure
 from pqchain_engines.setup import Setup

@@ -9,9 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pqchain import installation, source_builds
+from pqchain import installation
+from pqchain.crypto import source_builds
+from pqchain.crypto.source_builds import SourceBuild
 from pqchain.errors import UnknownName, Unsupported
-from pqchain.source_builds import SourceBuild
 
 SOURCES = Path(__file__).parent / "adapters"
 
@@ -83,7 +84,7 @@ def get(name: str) -> Engine:
 def build(
     names: Iterable[str] | None = None, *, limit_seconds: float = 7200.0
 ) -> dict[str, tuple[str, str]]:
-    """Build engines, all for None; return as `pqchain.source_builds.build` does.
+    """Build engines, all for None; return as `source_builds.build` does.
 
     The first build of simplex takes 20 minutes of processor time.
     """

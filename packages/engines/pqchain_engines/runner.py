@@ -9,10 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms, machine
+from pqchain import algorithms
 from pqchain.crypto import native
 from pqchain.crypto.builds import built_library, obstacle
 from pqchain.errors import UnknownName, Unsupported, UsageError
+from pqchain.results import machine
 from pqchain.wire.drivers.link import Link
 from pqchain.wire.drivers.namespaces import Namespaces
 from pqchain_engines import frames, protocol, registry

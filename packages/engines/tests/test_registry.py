@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pqchain import source_builds
+from pqchain.crypto import source_builds
 from pqchain.errors import Unsupported
 from pqchain_engines import registry
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from pqchain import checks, libraries
+from pqchain import checks, installation
 from pqchain import scheduler as scheduling
 from pqchain.errors import DataError, PqchainError, UsageError
 from pqchain.installation import VERSION
@@ -46,7 +46,7 @@ async def choose_workers(
             "--nodes-per-worker."
         )
     chosen = addresses[: job.nodes]
-    needed_libraries = set(libraries.installed())
+    needed_libraries = set(installation.installed_libraries())
     descriptions = {address: _description(described[address]) for address in chosen}
     problems = [
         f"worker {address}: {problem}"

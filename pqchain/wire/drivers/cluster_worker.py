@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from pqchain import checks, libraries, machine, scheduler
+from pqchain import checks, installation, scheduler
 from pqchain.errors import PqchainError
 from pqchain.installation import VERSION
-from pqchain.results import scratch
+from pqchain.results import machine, scratch
 from pqchain.wire.drivers import processes
 from pqchain.wire.drivers.job import Job, encode_setup
 from pqchain.wire.drivers.probes import Path as LinkPath
@@ -71,7 +71,7 @@ def describe(transports: Sequence[str]) -> Description:
     return {
         "version": VERSION,
         "python": platform.python_version_tuple()[:2],
-        "libraries": sorted(libraries.installed()),
+        "libraries": sorted(installation.installed_libraries()),
         "transports": {name: reason for name, reason in reasons.items() if reason},
         "seconds": time.time(),
         "boot": boot,

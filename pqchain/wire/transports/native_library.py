@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqchain import libraries
+from pqchain import installation
 from pqchain.crypto import external_libraries
 from pqchain.errors import PqchainError, Unsupported, UsageError
 from pqchain.wire.session import Buffer
@@ -79,7 +79,7 @@ _UNSUPPORTED = "it is for processors"
 
 
 def _missing_reason() -> str:
-    reason = libraries.omission_reason("quic")
+    reason = installation.omission_reason("quic")
     reason = reason or "it was not built: install cargo (Rust 1.85 or newer)"
     return reason if reason.startswith(_UNSUPPORTED) else f"{reason}, and run make"
 

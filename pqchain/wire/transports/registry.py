@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqchain import libraries
+from pqchain import installation
 from pqchain.errors import UnknownName, Unsupported
 from pqchain.wire.session import Address
 
@@ -167,7 +167,7 @@ def names(**traits: Any) -> list[str]:
 def default() -> str:
     """Return the name of the default transport: native where it was built, else aioquic."""
     native, aioquic = names(virtual=True)
-    return native if libraries.find("quic") is not None else aioquic
+    return native if installation.library_path("quic") is not None else aioquic
 
 
 def requirements() -> str:

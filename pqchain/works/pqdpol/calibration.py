@@ -20,9 +20,9 @@ from pqchain import figures
 from pqchain.consensus.network import SerialLaw
 from pqchain.costs import CostTable
 from pqchain.errors import DataError
-from pqchain.measurements import require_columns
 from pqchain.results import Contract
-from pqchain.statistics import nonnegative
+from pqchain.results.measurements import require_columns
+from pqchain.results.statistics import nonnegative
 
 LEFT_OUT = Contract.of(
     "pqdpol-left-out",

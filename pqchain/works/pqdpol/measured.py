@@ -22,7 +22,7 @@ from pqchain.delegates import modes, service_times
 from pqchain.delegates.service_times import Computer
 from pqchain.errors import Unsupported
 from pqchain.results import Contract
-from pqchain.statistics import half_width
+from pqchain.results.statistics import half_width
 from pqchain.wire.drivers.fork_server import ForkServer
 from pqchain.works.pqdpol import rebuilt, scaling
 from pqchain.works.pqdpol.plans import ALL_TO_ALL, TABLES, Order, RunPlan, orders, settled

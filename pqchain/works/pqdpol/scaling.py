@@ -16,7 +16,7 @@ from pqchain.consensus.runs import Height, Run
 from pqchain.consensus.scenario import Scenario
 from pqchain.costs import CostTable
 from pqchain.results import Contract
-from pqchain.statistics import linear, nonnegative, nonnegative_draws
+from pqchain.results.statistics import linear, nonnegative, nonnegative_draws
 from pqchain.works.pqdpol import plans
 
 GROWTH = Contract.of(

@@ -11,7 +11,7 @@ import pandas as pd
 
 from pqchain.figures import BYTES, SECONDS, Kind
 from pqchain.reencode.scenario import STREAMS
-from pqchain.statistics import half_width
+from pqchain.results.statistics import half_width
 from pqchain.wire.transports.registry import TRANSPORTS
 from pqchain.works import papers
 from pqchain.works.quic_reencoding import frames as built

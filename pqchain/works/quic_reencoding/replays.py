@@ -12,11 +12,12 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
-from pqchain import machine, results
+from pqchain import results
 from pqchain.errors import PqchainError, UnknownName
 from pqchain.reencode import scenario
 from pqchain.reencode.replays import replay, unavailable_reason, unsupported
 from pqchain.reencode.scenario import Compute, Link, ReplayScenario
+from pqchain.results import machine
 from pqchain.wire.transports import registry
 from pqchain.works.quic_reencoding import frames as built
 

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from pqchain import checks, delegates, machine, reencode, scheduler
+from pqchain import checks, delegates, reencode, scheduler
 from pqchain.chain.ledger import Ledger
 from pqchain.consensus.network import named
 from pqchain.errors import DataError, PqchainError, UsageError
 from pqchain.installation import VERSION
 from pqchain.reencode import runs
+from pqchain.results import machine
 from pqchain.wire.drivers import cluster, cluster_machines
 from pqchain.wire.drivers.cluster import Cluster
 from pqchain.wire.drivers.cluster_calls import Worker

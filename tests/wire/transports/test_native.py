@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pqchain import libraries
+from pqchain import installation
 from pqchain.errors import NativeLibraryBroken, PqchainError, Unsupported, UsageError
 from pqchain.wire.session import Closed, Filled, Opened, Received
 from pqchain.wire.transports import native_library, registry
@@ -347,7 +347,7 @@ def test_invalid_identity_is_rejected(pair):
 
 def test_missing_library_states_the_reason(monkeypatch, tmp_path):
     native_library.load.cache_clear()
-    monkeypatch.setattr(libraries, "folders", lambda: [tmp_path])
+    monkeypatch.setattr(installation, "folders", lambda: [tmp_path])
     with pytest.raises(Unsupported, match="was not built: install cargo"):
         native_library.load()
     place = tmp_path / "_native/quic"

@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from pqchain import libraries
+from pqchain import installation
 from pqchain.algorithms import Implementation
 from pqchain.installation import HOME, VERSION, defined_names
 
@@ -44,7 +44,7 @@ def provenance() -> dict[str, Any]:
 
     Always present: machine_id, cpu_model, cpu_count, cpu_flags (sorted, those that affect speed),
     python (implementation and version), pqchain (version), commit ("" outside a checkout; ends in
-    "-dirty" if files were changed), native (`libraries.loaded`) and date (UTC). Present if pyperf
+    "-dirty" if files were changed), native (`loaded_libraries`) and date (UTC). Present if pyperf
     is installed and the system provides them, in pyperf's format: platform, timer, aslr,
     cpu_affinity, cpu_config (governor and turbo), cpu_frequency and load_average (over one minute).
     """
@@ -62,7 +62,7 @@ def provenance() -> dict[str, Any]:
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "pqchain": VERSION,
         "commit": _commit(HOME.parent),
-        "native": libraries.loaded(),
+        "native": installation.loaded_libraries(),
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
     }
 

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from pqchain.installation import cache_folder
+
 BUILT = ".built"
 """Name of the marker file of a complete build."""
 
@@ -26,12 +28,6 @@ _PRODUCTS = frozenset({"target", "node_modules", "lib", "classes"})
 
 
 _REMEDIES = {"cargo": "Rust 1.95 (rustup)", "go": "Go 1.26", "cc": "a C compiler"}
-
-
-def cache_folder() -> Path:
-    """Return the user's cache folder: PQCHAIN_CACHE, or pqchain in XDG_CACHE_HOME or ~/.cache."""
-    cache_home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(os.environ.get("PQCHAIN_CACHE") or f"{cache_home}/pqchain").expanduser()
 
 
 @dataclass(frozen=True, slots=True)

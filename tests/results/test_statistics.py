@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from pqchain.statistics import (
+from pqchain.results.statistics import (
     half_width,
     holm,
     linear,

@@ -6,7 +6,7 @@ import pytest
 
 from pqchain import algorithms
 from pqchain.errors import DataError
-from pqchain.measurements import algorithms_of, choose, user_scheme_provenance
+from pqchain.results.measurements import algorithms_of, choose, user_scheme_provenance
 from tests.frames import all_three, timed_operations
 
 

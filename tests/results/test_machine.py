@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import pqchain
-from pqchain import machine
 from pqchain.algorithms import IMPLEMENTATIONS, Implementation
+from pqchain.results import machine
 
 CPUINFO = """\
 processor\t: 0
