@@ -132,8 +132,7 @@ def consensus(
             workers of --scheduler; default: model
         transport: transport of executed delegates: plain (virtual time only, the default there),
             native, aioquic, tcp-tls, grpc
-        log: save the ledgers of executed delegates, and qlog files where the transport supports
-            them
+        log: save the ledgers of executed delegates in this folder
         engine: engine of the model; results are identical to the nanosecond, simpy is the readable
             reference
         workers: number of processes; default: one per core

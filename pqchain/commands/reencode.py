@@ -35,7 +35,6 @@ from pqchain.errors import UsageError
 from pqchain.figures import BYTES
 from pqchain.reencode import scenario
 from pqchain.reencode.scenario import Compute, ReplayScenario
-from pqchain.results import outputs
 from pqchain.wire.transports import registry
 
 if TYPE_CHECKING:
@@ -64,7 +63,6 @@ def reencode(
     compute: ComputeOptions | None = None,
     repeats: Annotated[values.Whole | None, values.RARE] = None,
     hosts: values.ClusterOptions = values.NO_CLUSTER,
-    log: Annotated[Path | None, values.RARE] = None,
     plot: values.PlotFile | None = None,
     output: values.Output | None = None,
     form: values.Format = values.TEXT,
@@ -82,7 +80,6 @@ def reencode(
         delay_seconds: one-way delay of a link, or with --ways several
         loss: loss probability of a datagram, or with --ways several
         repeats: number of replays, each with another seed; default: 1, with --ways 3
-        log: write each node's QUIC log to this folder, for qvis
         plot: with --ways: plot the times: .pdf, .svg, .png or .pgf
 
     Examples:
@@ -92,7 +89,6 @@ def reencode(
       pqchain reencode --experiment exchange --blocks 10 --streams single,multiplexed --repeats 10
       pqchain reencode --mode netns --bits-per-second 1e7 --transport tcp-tls
       pqchain reencode --mode cluster --scheduler tls://host:8786
-      pqchain reencode --log logs                          write QUIC logs for qvis
       pqchain reencode --ways quic,quic-bbr --loss 0,0.01,0.05 --bits-per-second 1e7,1e9
       pqchain reencode --ways tcp,quic --mode netns --plot links.png
     """
@@ -114,9 +110,8 @@ def reencode(
         dict.fromkeys(values.canonical_case(name, scenario.STREAMS) for name in streams)
     )
     link = {name: values[0] for name, values in given.items()}
-    chosen = _scenario(dict(changes or {}), preset, kinds, link, compute or {}, log)
+    chosen = _scenario(dict(changes or {}), preset, kinds, link, compute or {})
     cluster = hosts.cluster(chosen.mode)
-    _make_folder("--log", log, chosen, *registry.names(writes_qlog=True))
     if reason := replays.unavailable_reason(chosen):
         frame = replays.unsupported(chosen, reason).frame
     else:
@@ -124,9 +119,12 @@ def reencode(
         size = BYTES.text(chosen.transfer_bytes, exact=True)
         console.print_stderr(f"{runs} run{'s'[: runs != 1]} of {size} of chunks.")
         frame = replays.replay(
-            chosen, streams=kinds, repeats=repeats, progress=console.is_interactive(),
-            log=log, scheduler=cluster,
-        ).frame  # fmt: skip
+            chosen,
+            streams=kinds,
+            repeats=repeats,
+            progress=console.is_interactive(),
+            scheduler=cluster,
+        ).frame
     provenance = frame.attrs.get("provenance", {})
     console.save(frame, output)
     data = {"provenance": provenance, "runs": console.records(frame)}
@@ -182,32 +180,16 @@ def _show_links(form: values.Format, frame: pd.DataFrame, plot: Path | None) -> 
     return console.show(form, data, tables.links_table(frame), ok=ok)
 
 
-def _make_folder(option: str, folder: Path | None, chosen: ReplayScenario, *needed: str) -> None:
-    """Create the folder up front (fail fast). Raises UsageError."""
-    if folder is None:
-        return
-    if not {chosen.mode, chosen.transport} & set(needed):
-        raise UsageError(
-            f"{option} works with {' and '.join(needed)} only, this run is {chosen.mode} over "
-            f"{chosen.transport}; leave it out"
-        )
-    outputs.claim(folder)
-
-
 def _scenario(
     changes: dict[str, Any],
     preset: str,
     streams: list[Any],
     link: dict[str, Any],
     compute: dict[str, Any],
-    log: Path | None,
 ) -> ReplayScenario:
     if "transport" in changes and not registry.get(changes["transport"]).virtual:
         # A transport without virtual time needs sockets.
         changes.setdefault("mode", "loopback")
-    elif log is not None:
-        # Not every transport can write qlog.
-        changes.setdefault("transport", registry.names(writes_qlog=True)[0])
     if len(streams) == 1:
         changes["streams"] = streams[0]
     chosen = scenario.preset(preset, **changes)

@@ -81,7 +81,8 @@ def run(
     """Run the delegates of a scenario in mode "virtual", "loopback", "netns" or "cluster".
 
     `transport` is one of `wire.transports`; in virtual time "plain" is allowed, too, and the
-    default. `log` is a folder for qlog files. `fork_server` is an entered `open_fork_server(...)`.
+    default. `log` is a folder for the nodes' ledgers. `fork_server` is an entered
+    `open_fork_server(...)`.
     Mode "cluster" needs the address of a Dask `scheduler`, or a `Cluster` with further settings.
     Raises UnknownName for a mode; UsageError for options that the mode does not support;
     Unsupported for what is not available here; PqchainError for a run beyond `limit_seconds`.
@@ -108,7 +109,6 @@ def run(
         limit_seconds=limit_seconds,
         processors=_bound(scenario, mode),
         link=link(scenario) if mode in ("virtual", "netns") else Link(),
-        log=log is not None,
     )
     bar = tqdm(total=ran.blocks * scenario.nodes, disable=not progress, unit="block")
     with scratch.folder(_memory()) as temporary:

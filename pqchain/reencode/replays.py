@@ -19,7 +19,6 @@ from pqchain.reencode import runs
 from pqchain.reencode.runs import ReplayOutcome, scenario_row
 from pqchain.reencode.scenario import MAX_REPEATS, STREAMS, ReplayScenario, Streams
 from pqchain.results import Contract, machine, scratch
-from pqchain.results.files import write_atomically
 from pqchain.results.statistics import half_width
 from pqchain.wire.drivers import namespaces
 from pqchain.wire.drivers.cluster import Cluster
@@ -93,7 +92,6 @@ def replay(
     streams: Sequence[Streams] = (),
     repeats: int = 1,
     progress: bool = False,
-    log: Path | None = None,
     scheduler: str | Cluster | None = None,
 ) -> Replay:
     """Run a scenario `repeats` times for each kind of `streams`.
@@ -105,17 +103,12 @@ def replay(
 
     Mode "cluster" needs the address of a Dask `scheduler`, or a `Cluster` with further settings;
     the provenance then has the machines and links of the last run (`wire.drivers.cluster.run`).
-    Each node's qlog is written to the folder `log`. Raises UsageError, Unsupported, ChunksLost with
-    the missing chunks, and PqchainError if a run does not end.
+    Raises UsageError, Unsupported, ChunksLost with the missing chunks, and PqchainError if a run
+    does not end.
     """
     from tqdm import tqdm
 
     integer("repeats", repeats, least=1, most=MAX_REPEATS)
-    if log is not None and not registry.get(scenario.transport).writes_qlog:
-        raise UsageError(
-            f"the transport must be {' or '.join(registry.names(writes_qlog=True))} to write qlog; "
-            f"got {scenario.transport}."
-        )
     kinds = list(streams) or [scenario.streams]
     plans = [
         (repeat, block, part)
@@ -135,7 +128,7 @@ def replay(
     ):
         for repeat, block, part in plans:
             origin = None if part.mode == "cluster" else _prepare(part, block, origins)
-            outcome = _run(part, origin, bar.update, log, scheduler)
+            outcome = _run(part, origin, bar.update, scheduler)
             if part.mode == "cluster":
                 cluster = {"cluster": outcome.result.cluster}
             position = {"repeat": repeat, "block": block}
@@ -175,7 +168,6 @@ def _run(
     scenario: ReplayScenario,
     origin: Path | None,
     progress: Progress,
-    log: Path | None,
     scheduler: str | Cluster | None,
 ) -> ReplayOutcome:
     with scratch.folder() as temporary:
@@ -183,13 +175,7 @@ def _run(
         if origin is not None:
             # Hard links suffice as copies, because stores replace files and never modify one.
             shutil.copytree(origin, folder, copy_function=os.link)
-        outcome = runs.run(
-            scenario, folder, progress=progress, log=log is not None, scheduler=scheduler
-        )
-        if log is not None:
-            log.mkdir(parents=True, exist_ok=True)
-            for path in folder.rglob("*.qlog"):
-                write_atomically(log / f"{scenario.id}-{path.name}", path.read_bytes())
+        outcome = runs.run(scenario, folder, progress=progress, scheduler=scheduler)
     return _checked(outcome)
 
 

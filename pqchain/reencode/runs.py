@@ -206,8 +206,8 @@ def _prepare(scenario: ReplayScenario, folders: Mapping[int, Path], blocks: rang
             chunk_store.put(manifest, node, chunks[node])
 
 
-def job(scenario: ReplayScenario, *, log: bool = False) -> Job:
-    """Return a scenario as a job for a driver; if `log` is set, nodes write qlog."""
+def job(scenario: ReplayScenario) -> Job:
+    """Return a scenario as a job for a driver."""
     failures = []
     if scenario.experiment == "reencode":
         failures.append(NodeFailure(scenario.failed_node, scenario.failure_seconds, "connected"))
@@ -223,7 +223,6 @@ def job(scenario: ReplayScenario, *, log: bool = False) -> Job:
         parameters={"scenario": asdict(scenario), "faults": kinds},
         begin=scenario.experiment == "exchange",
         failures=tuple(failures),
-        log=log,
         **_columns(scenario, _SHARED_FIELDS),
     )
 
@@ -233,17 +232,15 @@ def run(
     folder: Path,
     *,
     progress: Progress = lambda count: None,
-    log: bool = False,
     scheduler: str | Cluster | None = None,
 ) -> ReplayOutcome:
     """Replay a scenario once, in a folder that `prepare` has filled.
 
-    In mode "cluster" the workers of the Dask `scheduler` fill folders of their own, and only qlog
-    files are copied to this one. A node's error is part of the outcome. With `log` each node's qlog
-    is written below the folder, where the transport supports it. Raises Unsupported and UsageError
-    as the drivers do, and PqchainError if the run does not end.
+    In mode "cluster" the workers of the Dask `scheduler` fill folders of their own. A node's
+    error is part of the outcome. Raises Unsupported and UsageError as the drivers do, and
+    PqchainError if the run does not end.
     """
-    driver_job = job(scenario, log=log)
+    driver_job = job(scenario)
     if scenario.mode == "virtual":
         model = virtual.CostModel(
             task_seconds=lambda task: scenario.compute.seconds(task.kind, task.size),
@@ -253,8 +250,7 @@ def run(
         )
         result = virtual.run(driver_job, folder, model, progress=progress)
     elif scenario.mode == "cluster":
-        kept: dict[str, Any] = {"folder": folder, "pattern": "*.qlog"} if log else {}
-        result = cluster.run(driver_job, Cluster.of(scheduler), progress=progress, **kept)
+        result = cluster.run(driver_job, Cluster.of(scheduler), progress=progress)
     else:
         shaped = scenario.mode == "netns"
         result = processes.run(driver_job, folder, shaped=shaped, progress=progress)

@@ -7,9 +7,9 @@ channel is a pair of reliable, ordered byte streams, one in each direction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 Address = tuple[str, int]
 """Host and port."""
@@ -142,9 +142,6 @@ class Endpoint(Transport, HasTimer, Protocol):
     def events(self) -> list[Event]:
         """Return the events since the last call."""
 
-    def qlog(self) -> Mapping[str, Any] | None:
-        """Return the log in qlog format, or None if it was not requested or is unsupported."""
-
 
 class Fabric(Protocol):
     """Modelled network with all its hosts, for a driver with a modelled clock."""
@@ -161,21 +158,8 @@ class Fabric(Protocol):
     def advance(self, until: float) -> list[TimedEvent]:
         """Advance the clock until events occur, at most to time `until`; return the events."""
 
-    def qlog(self, index: int) -> Mapping[str, Any] | None:
-        """Return the qlog of a host since its last start, or None if there is none."""
-
     def totals(self) -> Totals:
         """Return the numbers of datagrams sent, dropped and lost so far."""
 
     def close(self) -> None:
         """Stop all hosts and release their resources."""
-
-
-class Listener(Protocol):
-    """Interface of servers that listen on a socket: an `Endpoint` on UDP, or a stream transport."""
-
-    async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
-        """Start to listen and return the bound address; port 0 lets the system choose the port."""
-
-    async def shutdown(self) -> None:
-        """Close all sessions and the socket."""

@@ -51,7 +51,7 @@ elif KIND.startswith("hostile:"):
         def __reduce__(self) -> Any:
             return (Path.touch, (Path(PATH),))
 
-    async def _names(self: Any, index: int, pattern: str) -> list[str]:
+    async def _names(self: Any, index: int) -> list[str]:
         return [PATH]
 
     as_json = scheduler.as_json

@@ -172,7 +172,6 @@ PLACES = {
     "conform vectors --output {}": "/dev/null",
     "conform run --output {}": "/dev/null",
     "reproduce --output {}": "/dev/null",
-    "reencode --log {}": "/dev/null",
     "consensus --mode virtual --transport native --network star --nodes 4 --log {}": "/dev/null",
     "plot networks --output {}": "named.svg",
     "study pqdpol --page {}": "named.html",

@@ -58,7 +58,6 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
             ["--mode", "loopback", "--loss", "0.1"],
             "--mode virtual or netns; got loopback",
         ),
-        (["--transport", "grpc", "--log", "logs"], "--log works with aioquic only"),
         (["--mode", "virtual", "--transport", "grpc"], "got grpc, which needs sockets"),
         (["--output", "runs.txt"], "must end in .csv; got runs.txt"),
         (["--mode", "moon"], "netns, cluster; got 'moon'"),

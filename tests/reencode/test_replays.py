@@ -1,13 +1,11 @@
 """Replays as frames: columns, resuming, and what an interval allows to say."""
 
-import json
 from dataclasses import replace
 
 import pandas as pd
 import pytest
 
 from pqchain import results
-from pqchain.errors import UsageError
 from pqchain.reencode import replay, replays
 from pqchain.reencode.scenario import Link
 from tests.reencode.mesh import small
@@ -63,15 +61,6 @@ def test_paired_runs_start_from_equal_stores(monkeypatch):
     assert len(made) == 2
     first = pair[pair["repeat"] == 0]["total_seconds"].tolist()
     assert first == [float(frame["total_seconds"].iloc[0]) for frame in apart]
-
-
-def test_qlogs_are_written_for_every_node(tmp_path):
-    replay(small(transport="aioquic"), log=tmp_path)
-    assert len(list(tmp_path.glob("*.qlog"))) == 4  # the fifth node has failed
-    log = json.loads(next(tmp_path.glob("*.qlog")).read_text())
-    assert log["traces"][0]["events"]
-    with pytest.raises(UsageError, match="must be aioquic to write qlog; got native"):
-        replay(small(transport="native"), log=tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -162,13 +162,12 @@ def run(
     in_memory: bool = False,
     progress: Progress = lambda count: None,
     folder: Path | None = None,
-    pattern: str = "*",
 ) -> Result:
     """Run a job on the workers of a Dask cluster; nodes are placed in the order of addresses.
 
     With `in_memory` the nodes' folders are in the workers' memory where possible. After the run,
-    files of node i whose names match `pattern` are copied to `folder/i`; those of a lost worker are
-    lost. Without a folder nothing is copied.
+    files of node i are copied to `folder/i`; those of a lost worker are lost. Without a folder
+    nothing is copied.
 
     `Result.cluster` has workers and computers (numbers of them), clock_error_seconds (maximum error
     of a difference between two machines' times), machines (for each worker: nodes, computer,
@@ -179,7 +178,7 @@ def run(
     scheduler, and for workers that are too few or lack something; PqchainError for a lost scheduler
     and for nodes that do not start or end in time.
     """
-    return run_until_complete(_run(job, cluster, in_memory, progress, folder, pattern))
+    return run_until_complete(_run(job, cluster, in_memory, progress, folder))
 
 
 async def _run(
@@ -188,7 +187,6 @@ async def _run(
     in_memory: bool,
     progress: Progress,
     folder: Path | None,
-    pattern: str,
 ) -> Result:
     async with scheduler.open_client(cluster.scheduler) as client:
         workers = await cluster_machines.choose_workers(client, job, **asdict(cluster))
@@ -210,19 +208,19 @@ async def _run(
                     reading.cancel()
             after = await cluster_machines.measure_clocks(workers)
             if folder is not None:
-                await asyncio.gather(*(_copy_files(worker, folder, pattern) for worker in workers))
+                await asyncio.gather(*(_copy_files(worker, folder) for worker in workers))
         finally:
             # Shielded, so that a second Ctrl-C leaves no process either.
             await asyncio.shield(_close(workers))
     return cluster_machines.with_machines(result, workers, links, after)
 
 
-async def _copy_files(worker: Worker, folder: Path, pattern: str) -> None:
+async def _copy_files(worker: Worker, folder: Path) -> None:
     with suppress(WorkerLost):
         for index in worker.ports:
             left = MAX_LOG_BYTES
             (folder / str(index)).mkdir(parents=True, exist_ok=True)
-            names = await worker.call("file_names", index, pattern)
+            names = await worker.call("file_names", index)
             if len(names) > MAX_LOGS or not all(map(_NAME.fullmatch, names)):
                 raise DataError(
                     f"worker {worker.address} must have at most {MAX_LOGS} files with plain names; "

@@ -216,9 +216,9 @@ class WorkerNodes:
         path = self._folder / str(index) / "log"
         return next(reversed(path.read_text(errors="replace").splitlines()), "")
 
-    async def file_names(self, index: int, pattern: str) -> list[str]:
-        """Return the names of a node's files that match a pattern."""
-        paths = (self._folder / str(index)).glob(pattern)
+    async def file_names(self, index: int) -> list[str]:
+        """Return the names of a node's files."""
+        paths = (self._folder / str(index)).iterdir()
         return sorted(path.name for path in paths if path.is_file())
 
     async def read_file(self, index: int, name: str, start: int, count: int) -> bytes:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from pqchain.wire.drivers.link import Clock, LinkNetwork, Timer
 from pqchain.wire.session import Address, Endpoint, TimedEvent, Totals
@@ -117,11 +116,6 @@ class DatagramFabric:
             self.clock.now = max(self.clock.now, until)
         events, self.pending = self.pending, []
         return events
-
-    def qlog(self, index: int) -> Mapping[str, Any] | None:
-        """Return the qlog of a host since its last start, or None if there is none."""
-        host = self._hosts.get(index)
-        return None if host is None else host.endpoint.qlog()
 
     def totals(self) -> Totals:
         """Return the numbers of datagrams sent, dropped and lost so far."""

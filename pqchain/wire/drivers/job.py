@@ -65,8 +65,6 @@ class Job:
     """Processors to which the nodes' processes are pinned; if empty, they are not pinned."""
     steps: bool = False
     """Whether to record processor time at each increase of a node's progress."""
-    log: bool = False
-    """Whether each node writes `node-<index>.qlog`, where the transport supports it."""
 
     def __post_init__(self) -> None:
         for failure in self.failures:
@@ -119,7 +117,6 @@ class Job:
             folder=folder,
             datagram_bytes=self.datagram_bytes,
             congestion=self.congestion,
-            log=self.log,
             window_bytes=self.link.window_bytes,
         )
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import json
 import math
 import os
 import socket
@@ -23,7 +22,7 @@ from typing import Any
 from pqchain.errors import UsageError
 from pqchain.wire.drivers.job import Job, NodeResult
 from pqchain.wire.identity import Identity, PublicIdentity
-from pqchain.wire.session import Address, Deliver, Endpoint, Event, Listener, Received
+from pqchain.wire.session import Address, Deliver, Endpoint, Event, Received
 from pqchain.wire.transports import registry
 from pqchain.wire.transports.limits import MAX_UNREAD_BYTES
 
@@ -115,7 +114,6 @@ class LiveNode:
         self.addresses: dict[int, Address] = {}
         """Address of every node; must be filled before `start`."""
         self.index = index
-        self._folder = folder
         if job.processors:
             # Before any thread is created, because threads inherit the affinity.
             os.sched_setaffinity(0, job.processors)
@@ -123,7 +121,7 @@ class LiveNode:
         info = registry.get(job.transport_of(index))
         transport = info.open(job.settings(identity, directory, self.addresses, folder))
         self._udp = UdpSocket(transport) if info.endpoint else None
-        self._listener: Listener = self._udp or transport
+        self._listener = self._udp or transport
         self.node = job.node(index, transport, folder)
         # One thread: a node's tasks are sequential, and codec and hashes release the GIL.
         self._workers = ThreadPoolExecutor(1)
@@ -167,14 +165,11 @@ class LiveNode:
         self._advance()
 
     async def shutdown(self) -> None:
-        """Close everything; write the qlog file if one was requested."""
+        """Close everything."""
         if self._timer is not None:
             self._timer.cancel()
         await self._listener.shutdown()
         self._workers.shutdown(wait=False, cancel_futures=True)
-        if self._udp is not None and (log := self._udp.endpoint.qlog()) is not None:
-            path = self._folder / f"node-{self.index}.qlog"
-            path.write_text(json.dumps(log), encoding="utf-8")
 
     def result(self) -> NodeResult:
         """Return the node's result so far."""

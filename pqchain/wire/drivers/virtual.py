@@ -7,7 +7,6 @@ read, so the same job gives bit-identical results if nodes and transport are det
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -164,11 +163,6 @@ class _Simulation:
             host.node.done if host.alive else not host.restarts for host in self.hosts
         ):
             self._step()
-        if job.log:
-            for host in self.hosts:
-                if (log := self.fabric.qlog(host.index)) is not None:
-                    path = self.folder / f"node-{host.index}.qlog"
-                    path.write_text(json.dumps(log), encoding="utf-8")
         totals = self.fabric.totals()
         return Result(
             nodes=tuple(

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Mapping
 from typing import Any
 
 import aioquic
@@ -23,16 +22,16 @@ from aioquic.quic.connection import QuicConnection
 
 from pqchain.errors import Unsupported
 from pqchain.wire.identity import server_name
-from pqchain.wire.session import Address, Buffer, Closed, Event
+from pqchain.wire.session import Address, Buffer, Closed
 from pqchain.wire.transports import aioquic_library
 from pqchain.wire.transports.admission import Admission, ConnectionIds
 from pqchain.wire.transports.aioquic_connection import (
     WINDOW_BYTES,
     Connection,
-    QuicOwner,
     add_recent,
 )
 from pqchain.wire.transports.aioquic_library import MAX_DATAGRAM_BYTES
+from pqchain.wire.transports.authentication import QuicTransport
 from pqchain.wire.transports.registry import TransportSettings
 from pqchain.wire.transports.tickets import Ticket, Tickets
 
@@ -49,7 +48,7 @@ _ENDED: tuple[type[Exception], ...] = (AssertionError, ValueError, RuntimeError)
 _SLACK_SECONDS = 1e-6
 
 
-class QuicEndpoint(QuicOwner):
+class QuicEndpoint(QuicTransport):
     """All QUIC connections of one node, as an `Endpoint`."""
 
     def __init__(self, settings: TransportSettings) -> None:
@@ -59,12 +58,9 @@ class QuicEndpoint(QuicOwner):
                 f"aioquic {aioquic.__version__}; got {settings.datagram_bytes}. Take "
                 "shorter datagrams, or aioquic 1.7 on Python 3.11."
             )
-        directory = {public.index: public for public in settings.directory}
-        super().__init__(settings.identity, directory, os.urandom)
-        self._addresses = settings.addresses
+        super().__init__(settings, os.urandom)
         self._now = 0.0
         self._numbers = itertools.count(1)
-        self._log = aioquic_library.logger(lambda: self._now) if settings.log else None
         self._common: dict[str, Any] = {
             "alpn_protocols": [ALPN],
             "congestion_control_algorithm": settings.congestion,
@@ -73,7 +69,6 @@ class QuicEndpoint(QuicOwner):
             "max_stream_data": 4 * WINDOW_BYTES,
             "max_datagram_size": settings.datagram_bytes,
             "supported_versions": [_VERSION_1],
-            "quic_logger": self._log,
         }
         pem = settings.identity.public.certificate_pem
         self._server = QuicConfiguration(
@@ -109,7 +104,7 @@ class QuicEndpoint(QuicOwner):
             self._received_tickets.add(Ticket(ticket, peer, self._now))
 
         connection = self._add(configuration, peer, session_ticket_handler=keep)
-        connection.quic.connect(self._addresses[peer], now)
+        connection.quic.connect(self.addresses[peer], now)
         self._collect(connection)
         if ticket is not None:
             connection.authenticate(early=True)
@@ -129,11 +124,6 @@ class QuicEndpoint(QuicOwner):
         if connection is not None and channel not in connection.stopped:
             connection.put(channel, data, end=end)
 
-    def receive_into(
-        self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
-    ) -> None:
-        """Do nothing, because these libraries return data in their own buffers."""
-
     def stop(self, session: int, channel: int) -> None:
         """Ask the peer to stop sending on this channel (STOP_SENDING)."""
         if (connection := self.sessions.get(session)) is None:
@@ -147,12 +137,7 @@ class QuicEndpoint(QuicOwner):
     def close(self, session: int, reason: str, *, now: float) -> None:
         """Send CONNECTION_CLOSE and forget the session."""
         self._now = now
-        if (connection := self.sessions.get(session)) is not None:
-            connection.end(reason)
-
-    def queued_bytes(self) -> int:
-        """Return the number of queued bytes that were not passed to the library yet."""
-        return sum(connection.queued.bytes for connection in self.sessions.values())
+        super().close(session, reason, now=now)
 
     # Calls of the driver.
 
@@ -195,15 +180,6 @@ class QuicEndpoint(QuicOwner):
                 # CONNECTION_CLOSE was sent; the library would keep the buffers for a while.
                 self._remove(connection, "")
         return datagrams
-
-    def events(self) -> list[Event]:
-        """Return the events since the last call."""
-        events, self.pending = self.pending, []
-        return events
-
-    def qlog(self) -> Mapping[str, Any] | None:
-        """Return the qlog, with times of the caller's clock, or None if it was not requested."""
-        return None if self._log is None else self._log.to_dict()
 
     # Internals.
 

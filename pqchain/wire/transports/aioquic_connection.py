@@ -14,7 +14,6 @@ from pqchain.wire.transports.authentication import (
     REFUSED,
     UNAUTHENTICATED_SECONDS,
     Session,
-    SessionOwner,
 )
 from pqchain.wire.transports.limits import (
     MAX_CHANNELS,
@@ -37,20 +36,10 @@ def add_recent(streams: dict[int, None], stream: int) -> None:
         del streams[next(iter(streams))]
 
 
-@dataclass(eq=False)
-class QuicOwner(SessionOwner):
-    """State that an endpoint shares with its connections."""
-
-    sessions: dict[int, Connection] = field(default_factory=dict, init=False)
-    dirty: dict[int, Connection] = field(default_factory=dict, init=False)
-    """Connections that may have data to send."""
-
-
 @dataclass(slots=True, eq=False, kw_only=True)
 class Connection(Session):
     """One QUIC connection, its send queues and its authentication."""
 
-    owner: QuicOwner
     quic: QuicConnection
     created: float
     outgoing: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)

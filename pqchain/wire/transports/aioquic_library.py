@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import aioquic
 from aioquic.quic.connection import QuicConnection
-from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 from aioquic.quic.stream import QuicStream
 
 from pqchain.wire.transports.limits import MAX_CREDIT_BYTES
@@ -89,19 +87,3 @@ def limit_data(quic: QuicConnection, authenticated: bool) -> None:
         data.value = max(data.value, quic._configuration.max_data)
     else:
         data.value = data.sent = UNAUTHENTICATED_DATA_BYTES
-
-
-def logger(clock: Callable[[], float]) -> QuicLogger:
-    """Return a qlog logger with the times of a clock in seconds."""
-
-    class Trace(QuicLoggerTrace):
-        def log_event(self, *, category: str, event: str, data: dict[str, Any]) -> None:
-            name = f"{category}:{event}"
-            self._events.append({"data": data, "name": name, "time": clock() * 1000})
-
-    class Log(QuicLogger):
-        def start_trace(self, is_client: bool, odcid: bytes) -> QuicLoggerTrace:
-            self._traces.append(Trace(is_client=is_client, odcid=odcid))
-            return self._traces[-1]
-
-    return Log()

@@ -8,12 +8,14 @@ the server's certificate. Challenge and answer are the first unidirectional stre
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from pqchain.wire.identity import Identity, PublicIdentity, verify
+from pqchain.wire.identity import verify
 from pqchain.wire.session import Event, Opened, Received
+from pqchain.wire.transports.registry import TransportSettings
+from pqchain.wire.transports.sockets import BaseTransport
 
 ANSWER, CHALLENGE = 2, 3
 """Ids of the first unidirectional streams of the client and of the server."""
@@ -32,24 +34,27 @@ _CHALLENGE_BYTES = 32
 _EVENT_BYTES = 16
 
 
-@dataclass(eq=False)
-class SessionOwner:
-    """State that an endpoint shares with its sessions."""
+class QuicTransport(BaseTransport[Any]):
+    """Sessions of one node over QUIC, with the events that the node has not received."""
 
-    identity: Identity
-    directory: Mapping[int, PublicIdentity]
-    random: Callable[[int], bytes]
-    pending: list[Event] = field(default_factory=list, init=False)
-    """Events that the node has not received."""
-    sessions: dict[int, Any] = field(default_factory=dict, init=False)
-    """Sessions that have not ended."""
+    def __init__(self, settings: TransportSettings, random: Callable[[int], bytes]) -> None:
+        super().__init__(settings)
+        self.random = random
+        self.pending: list[Event] = []
+        self.dirty: dict[int, Any] = {}
+        """Sessions that may have data to send, if the transport builds datagrams itself."""
+
+    def events(self) -> list[Event]:
+        """Return the events since the last call."""
+        events, self.pending = self.pending, []
+        return events
 
 
 @dataclass(slots=True, eq=False)
 class Session(ABC):
     """Session that is reported to the node once both sides are authenticated."""
 
-    owner: SessionOwner
+    owner: QuicTransport
     session: int
     dialled: bool
     peer: int | None = None

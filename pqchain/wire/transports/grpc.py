@@ -123,7 +123,7 @@ class _Session:
         channel = self.channels[self.count] = _Channel(self.queued, self.sending)
         return self.count, channel
 
-    def end(self) -> None:
+    def end(self, reason: str = "") -> None:
         _run_in_background(self.owner.ending, self._end())
 
     async def _end(self) -> None:
@@ -139,7 +139,6 @@ class Grpc(SocketTransport[_Session]):
 
     def __init__(self, settings: TransportSettings) -> None:
         super().__init__(settings)
-        self._identity = settings.identity
         self._by_address: dict[str, _Session] = {}
         self._server: grpc.aio.Server | None = None
         self.ending: set[asyncio.Task[None]] = set()
@@ -149,7 +148,7 @@ class Grpc(SocketTransport[_Session]):
         self.deliver = deliver
         if not host.startswith("127."):
             LOG.warning(_WARNING, HANDSHAKE_SECONDS)
-        identity = self._identity
+        identity = self.identity
         credentials = grpc.ssl_server_credentials(
             [(identity.certificate_key_pem, identity.public.certificate_pem)],
             root_certificates=b"".join(
@@ -226,7 +225,7 @@ class Grpc(SocketTransport[_Session]):
 
     async def connect(self, session: int, peer: int, address: Address) -> None:
         """Connect to a peer and deliver `Opened`. Raises OSError if the connection fails."""
-        identity, name = self._identity, server_name(peer)
+        identity, name = self.identity, server_name(peer)
         credentials = grpc.ssl_channel_credentials(
             root_certificates=self.directory[peer].certificate_pem,
             private_key=identity.certificate_key_pem,

@@ -13,8 +13,7 @@ import itertools
 import math
 import os
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -144,15 +143,11 @@ class NativeFabric:
             events = [
                 (row[0] / _NS, row[3], event)
                 for row in rows
-                for event in self.hosts[row[3]].handle(row)
+                for event in self.hosts[row[3]].handle_row(row)
             ]
             # Continue if no event is for a node, as during a handshake.
             if events or not rows:
                 return events
-
-    def qlog(self, index: int) -> Mapping[str, Any] | None:
-        """Return None, because the library does not write qlog."""
-        return None
 
     def totals(self) -> Totals:
         """Return the numbers of datagrams sent, dropped and lost so far."""
@@ -169,61 +164,52 @@ class NativeFabric:
         self.hosts.clear()
 
 
-class NativeSocket:
-    """`Transport` and `Listener` of one host on a socket, which the library serves in a thread."""
+class NativeSocket(Host):
+    """`Transport` of one host on a socket, which the library serves in a thread."""
 
     def __init__(self, settings: TransportSettings) -> None:
-        self._library, self._settings = load(), settings
+        super().__init__(settings, load(), 0, os.urandom, Memory())
+        self._settings = settings
         self._loop = asyncio.get_running_loop()
-        self._deliver: Deliver = lambda event: None
-        self._handle = 0
 
     async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
         """Open the socket and return its address. Raises OSError if the address is unusable."""
         self._deliver = deliver
         settings, address = self._settings, f"{host}:{port}".encode()
         identity = _encode_identities(settings.identity, settings.directory)
-        numbers = self._library.integers(*_numbers(settings, _LIVE_UNREAD))
+        numbers = self.library.integers(*_numbers(settings, _LIVE_UNREAD))
         arguments = (*numbers, identity, len(identity), address, len(address))
         try:
-            self._handle = self._library.call("socket", *arguments)
+            self.handle = self.library.call("socket", *arguments)
         except PqchainError as error:
             raise OSError(str(error)) from error
-        memory = Memory()
-        self._free = release(self, self._library, self._handle, memory)
-        self._host = Host(settings, self._library, self._handle, os.urandom, memory)
+        self._free = release(self, self.library, self.handle, self.memory)
         self._events = EventReader(
-            self._library, self._handle, max_events=_MAX_ROWS, event_bytes=PIECE_BYTES
+            self.library, self.handle, max_events=_MAX_ROWS, event_bytes=PIECE_BYTES
         )
-        self._descriptor = self._library.call("descriptor", self._handle)
+        self._descriptor = self.library.call("descriptor", self.handle)
         self._loop.add_reader(self._descriptor, self._deliver_events)
-        return host, self._library.call("port", self._handle)
+        return host, self.library.call("port", self.handle)
 
     async def shutdown(self) -> None:
         """Close all sessions and the socket."""
-        if self._handle:
+        if self.handle:
             self._loop.remove_reader(self._descriptor)
-            for session in list(self._host.sessions):
-                self._host.close(session, "shutdown", now=0.0)
+            for session in list(self.sessions):
+                self.close(session, "shutdown", now=0.0)
             self._free()
-            self._handle = 0
+            self.handle = 0
 
     def _deliver_events(self) -> None:
         # At most for `TURN_SECONDS`; the descriptor stays readable if more wait.
         began = time.perf_counter()
         while True:
             for row in self._events.read():
-                for event in self._host.handle(row):
+                for event in self.handle_row(row):
                     self._deliver(event)
             if not self._events.full or time.perf_counter() - began > TURN_SECONDS:
                 break
-        self._host.release_lent()
-
-    def __getattr__(self, name: str) -> Any:
-        # Before `listen` there is no `_host`, and looking it up would recurse.
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._host, name)
+        self.release_lent()
 
 
 open_fabric = NativeFabric

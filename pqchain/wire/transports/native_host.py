@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pqchain.errors import UsageError
 from pqchain.wire.session import Buffer, Closed, Event, Filled, Received
-from pqchain.wire.transports.authentication import Session, SessionOwner
+from pqchain.wire.transports.authentication import QuicTransport, Session
 from pqchain.wire.transports.native_library import (
     CLOSED,
     DATA,
@@ -58,7 +58,7 @@ class _Session(Session):
         self.owner.memory.drop(self.owner.index, self.session)
 
 
-class Host(SessionOwner):
+class Host(QuicTransport):
     """`Transport` with all sessions of one node."""
 
     def __init__(
@@ -69,23 +69,20 @@ class Host(SessionOwner):
         random: Callable[[int], bytes],
         memory: Memory,
     ) -> None:
-        directory = {public.index: public for public in settings.directory}
-        super().__init__(settings.identity, directory, random)
-        self.sessions: dict[int, _Session] = {}
-        self._library, self._handle, self.index = library, handle, settings.identity.index
-        self._addresses = settings.addresses
+        super().__init__(settings, random)
+        self.library, self.handle, self.index = library, handle, settings.identity.index
         # Shared by all hosts of a handle.
         self.memory = memory
 
     def call(self, name: str, *arguments: int | bytes | None) -> int:
         """Call a function of the library for this host; return its result. Raises PqchainError."""
-        return self._library.call(name, self._handle, self.index, *arguments)
+        return self.library.call(name, self.handle, self.index, *arguments)
 
     # Calls of the node.
 
     def dial(self, peer: int, *, early: bool, now: float) -> int:
         """Start a session; `early` uses a ticket of an earlier session if there is one."""
-        host, port = self._addresses[peer]
+        host, port = self.addresses[peer]
         address = f"{host}:{port}".encode()
         number = self.call("dial", peer, early, address, len(address))
         self.sessions[number] = _Session(owner=self, session=number, dialled=True, peer=peer)
@@ -100,15 +97,15 @@ class Host(SessionOwner):
         if session not in self.sessions:
             return
         length = data.nbytes if isinstance(data, memoryview) else len(data)
-        target = (self._handle, self.index, session, channel)
+        target = (self.handle, self.index, session, channel)
         if length < _LENT_BYTES:
-            self._library.check(self._library.send(*target, bytes(data), length, end))
+            self.library.check(self.library.send(*target, bytes(data), length, end))
             return
         # Release memory that was sent before more is lent.
         self.release_lent()
         owned = not isinstance(data, memoryview)
         at, token = pointer(data), self.memory.lend(data)
-        self._library.call("lend", *target, at, length, end, owned, token)
+        self.library.call("lend", *target, at, length, end, owned, token)
 
     def receive_into(
         self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
@@ -136,18 +133,13 @@ class Host(SessionOwner):
             self.call("stop", session, channel)
             self.memory.registered.pop((self.index, session, channel), None)
 
-    def close(self, session: int, reason: str, *, now: float) -> None:
-        """Send CONNECTION_CLOSE and forget the session."""
-        if (connection := self.sessions.get(session)) is not None:
-            connection.end(reason)
-
     def queued_bytes(self) -> int:
         """Return the number of bytes in the library's queues that QUIC has not accepted yet."""
-        return self._library.check(self._library.queued(self._handle, self.index))
+        return self.library.check(self.library.queued(self.handle, self.index))
 
     # Events of the library.
 
-    def handle(self, row: EventRow) -> list[Event]:
+    def handle_row(self, row: EventRow) -> list[Event]:
         """Return the node's events for one event of the library."""
         _, stream, count, _, kind, number, peer, flags, data = row
         session = self.sessions.get(number)
@@ -176,8 +168,7 @@ class Host(SessionOwner):
             if session.peer is not None and (session.opened or session.dialled):
                 reason = data.decode(errors="replace")
                 self.pending.append(Closed(number, session.peer, reason))
-        events, self.pending = self.pending, []
-        return events
+        return self.events()
 
     def evict_oldest(self, peer: int) -> None:
         """Close the oldest session dialled by a peer if the peer has too many."""
@@ -194,7 +185,7 @@ class Host(SessionOwner):
     def release_lent(self) -> None:
         """Release lent memory whose bytes the library no longer needs."""
         while self.memory.lent:
-            tokens = self._library.read_array("returned", self._handle, count=_MAX_RETURNED)
+            tokens = self.library.read_array("returned", self.handle, count=_MAX_RETURNED)
             for token in tokens:
                 self.memory.lent.pop(token, None)
             if len(tokens) < _MAX_RETURNED:

@@ -40,8 +40,6 @@ class TransportSettings:
     """Folder for data that a library reads only from files."""
     datagram_bytes: int = 1452
     congestion: str = "reno"
-    log: bool = False
-    """Whether to keep a qlog, where the library supports it."""
     window_bytes: int = WINDOW_BYTES
 
 
@@ -79,7 +77,6 @@ class TransportInfo:
     """Whether the transport runs deterministically on a modelled clock."""
     resumes: bool = False
     """Whether sessions can be resumed with 0-RTT."""
-    writes_qlog: bool = False
     congestion: tuple[str, ...] = ("reno", "cubic")
     certificate_key: str = "p256"
     live_seconds: float
@@ -137,7 +134,6 @@ _TRANSPORTS = (
         package="aioquic",
         virtual=True,
         resumes=True,
-        writes_qlog=True,
         certificate_key="ed25519",
         live_seconds=250e-6,
         virtual_seconds=360e-6,

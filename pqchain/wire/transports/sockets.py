@@ -1,4 +1,4 @@
-"""Base class of transports with their own sockets; it dials peers and keeps the sessions."""
+"""Base classes: `BaseTransport` of all transports, `SocketTransport` of those on streams."""
 
 from __future__ import annotations
 
@@ -36,25 +36,50 @@ class Turn:
         self._ends = None
 
 
-class _Session(Protocol):
+class BaseSession(Protocol):
+    """Session of a transport, with the counters of its queue."""
+
     queued: Queued
 
-    def end(self) -> None: ...
+    def end(self, reason: str = "") -> None:
+        """Close the connection."""
 
 
-SessionT = TypeVar("SessionT", bound=_Session)
+SessionT = TypeVar("SessionT", bound=BaseSession)
 
 
-class SocketTransport(ABC, Generic[SessionT]):
-    """Sessions of one node; a subclass adds listening and connecting."""
+class BaseTransport(Generic[SessionT]):
+    """Sessions of one node over any protocol."""
 
     def __init__(self, settings: TransportSettings) -> None:
-        self.addresses = settings.addresses
+        self.identity, self.addresses = settings.identity, settings.addresses
         self.directory = {public.index: public for public in settings.directory}
+        self.sessions: dict[int, SessionT] = {}
+        """Sessions that have not ended."""
+
+    def receive_into(
+        self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
+    ) -> None:
+        """Do nothing, unless a transport can receive into memory of the node."""
+
+    def close(self, session: int, reason: str, *, now: float) -> None:
+        """Close a session, or cancel its connection attempt."""
+        if (connection := self.sessions.pop(session, None)) is not None:
+            connection.end(reason)
+
+    def queued_bytes(self) -> int:
+        """Return the number of bytes that wait to be sent on all sessions."""
+        return sum(session.queued.bytes for session in self.sessions.values())
+
+
+class SocketTransport(BaseTransport[SessionT], ABC):
+    """Sessions of one node over streams; a subclass adds listening and connecting."""
+
+    def __init__(self, settings: TransportSettings) -> None:
+        super().__init__(settings)
         self.by_certificate = {
             public.certificate_der: public.index for public in settings.directory
         }
-        self.sessions: dict[int, SessionT] = {}
         self.deliver: Deliver = lambda event: None
         self.loop = asyncio.get_running_loop()
         self.turn = Turn(self.loop)
@@ -83,21 +108,11 @@ class SocketTransport(ABC, Generic[SessionT]):
 
     def close(self, session: int, reason: str, *, now: float) -> None:
         """Close a session, or cancel its connection attempt."""
-        if (connection := self.sessions.pop(session, None)) is not None:
-            connection.end()
+        super().close(session, reason, now=now)
         if (task := self._dialling.pop(session, None)) is not None:
             task.cancel()
-
-    def receive_into(
-        self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
-    ) -> None:
-        """Do nothing, because received frames are always reported as `Received`."""
 
     def close_all(self) -> None:
         """Close all sessions and cancel all connection attempts."""
         for session in [*self.sessions, *self._dialling]:
             self.close(session, "shutdown", now=0.0)
-
-    def queued_bytes(self) -> int:
-        """Return the number of bytes that wait to be sent on all sessions."""
-        return sum(session.queued.bytes for session in self.sessions.values())

@@ -164,7 +164,7 @@ class _Connection(asyncio.Protocol):
                 self._queues[channel] = queue
             transport.writelines([_HEADER.pack(channel, len(part), last), part])
 
-    def end(self) -> None:
+    def end(self, reason: str = "") -> None:
         if self._transport is not None:
             self._transport.abort()
 

@@ -67,7 +67,7 @@ async def main(use: str, end: str) -> None:
         raise RuntimeError("a mistake of the caller")
     for node in nodes:
         asyncio.get_running_loop().remove_reader(node._descriptor)
-    handles = [(node._library, node._handle) for node in nodes]
+    handles = [(node.library, node.handle) for node in nodes]
     del node, sender, receiver
     nodes.clear()
     gc.collect()

@@ -1,7 +1,5 @@
 """QUIC endpoints in memory: authentication, 0-RTT and its replay."""
 
-import json
-
 import pytest
 from aioquic.quic.stream import QuicStream
 
@@ -259,19 +257,6 @@ def test_stream_order_within_a_packet_is_deterministic():
         kept.append(streams[::2])  # so that the next ones get other addresses
         orders.add(tuple(stream.stream_id for stream in set(streams)))
     assert len(orders) == 1
-
-
-def test_qlog_uses_the_driver_clock(pair):
-    settings = pair.settings(pair.identities[0], log=True, datagram_bytes=1200)
-    endpoint = QuicEndpoint(settings)
-    pair.endpoints[0] = endpoint
-    pair.now = 1000.0
-    opened(pair)
-    log = json.loads(json.dumps(endpoint.qlog()))
-    times = [event["time"] for trace in log["traces"] for event in trace["events"]]
-    assert log["qlog_version"]
-    assert times
-    assert 1_000_000 <= min(times) <= max(times) < 1_001_000
 
 
 def test_too_long_datagrams_for_an_old_library_are_rejected(pair, monkeypatch):
