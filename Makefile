@@ -206,9 +206,7 @@ bench-hawk: install ## compare pqchain's Hawk with Falcon and with the times of 
 bench-keys: install ## measure secret-key validation, compared with signing
 	$(BIN)/python benchmarks/secret_keys.py
 
-bench-flood: install ## flood a node as unauthenticated peers and as a member: memory, service, honest connections
-	$(BIN)/python -m tests.wire.flood aioquic
-	for transport in native tcp-tls grpc; do $(BIN)/python -m tests.wire.flood $$transport || exit 1; done
+bench-flood: install ## flood a node as a member: memory, service, honest connections
 	$(BIN)/python -m tests.wire.members
 
 bench-consensus: install ## measure votes of 1024 and 16384 delegates, gossip to 2^20 nodes, and the SimPy engine

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,13 @@ from pqchain.wire.transports.aioquic import QuicEndpoint
 from pqchain.wire.transports.native import NativeFabric
 from pqchain.wire.transports.native_library import pointer
 from pqchain.wire.transports.registry import Conditions, TransportSettings
+
+
+def forged(rng: random.Random) -> bytes:
+    """Return an Initial with random content."""
+    head = b"\xc0\x00\x00\x00\x01\x08" + rng.randbytes(8) + b"\x08" + rng.randbytes(8) + b"\x00"
+    left = 1200 - len(head) - 2
+    return head + (left | 0x4000).to_bytes(2, "big") + rng.randbytes(left)
 
 
 class Watched(QuicEndpoint):

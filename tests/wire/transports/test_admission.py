@@ -14,8 +14,7 @@ from pqchain.wire.transports.admission import (
     TOKEN_SECONDS,
     Admission,
 )
-from tests.wire.flood import forged
-from tests.wire.pair import Pair
+from tests.wire.pair import Pair, forged
 
 HERE, THERE = ("127.0.0.1", 4433), ("127.0.0.2", 4433)
 
