@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 import aioquic
 from aioquic import tls
@@ -23,17 +23,17 @@ from aioquic.quic.connection import QuicConnection
 from pqchain.errors import Unsupported
 from pqchain.wire.identity import server_name
 from pqchain.wire.session import Address, Buffer, Closed
-from pqchain.wire.transports import aioquic_library
 from pqchain.wire.transports.admission import Admission, ConnectionIds
 from pqchain.wire.transports.aioquic_connection import (
+    MAX_DATAGRAM_BYTES,
     WINDOW_BYTES,
     Connection,
     add_recent,
+    forget,
+    limit_data,
 )
-from pqchain.wire.transports.aioquic_library import MAX_DATAGRAM_BYTES
 from pqchain.wire.transports.authentication import QuicTransport
 from pqchain.wire.transports.registry import TransportSettings
-from pqchain.wire.transports.tickets import Ticket, Tickets
 
 ALPN = "pqchain-reencode/1"
 _IDLE_SECONDS = 30.0
@@ -46,6 +46,52 @@ _ENDED: tuple[type[Exception], ...] = (AssertionError, ValueError, RuntimeError)
 
 # Added to timers, because aioquic sends an acknowledgement after its deadline, not at it.
 _SLACK_SECONDS = 1e-6
+
+
+MAX_TICKETS = 32
+"""Maximum number of tickets of one peer; a further one replaces the oldest."""
+
+MAX_TICKET_SECONDS = 3600.0
+
+
+class Ticket(NamedTuple):
+    """Session ticket of a QUIC library, with the peer and the time of its issue in seconds."""
+
+    ticket: Any
+    peer: int
+    issued: float
+
+
+class Tickets:
+    """Tickets issued to clients, or received from servers; each can be used once."""
+
+    # A peer gets a ticket with every handshake, and would fill the memory by dialling in a loop. A
+    # ticket replaces the proof of identity, so that a stolen one must not be valid for long; a node
+    # that redials after a failure does so within minutes.
+
+    def __init__(self) -> None:
+        self._by_peer: dict[int, dict[bytes, Ticket]] = {}
+        """Tickets by peer and label, the oldest first."""
+
+    def add(self, ticket: Ticket) -> None:
+        """Keep a ticket, and drop the peer's oldest one above the limit."""
+        tickets = self._by_peer.setdefault(ticket.peer, {})
+        tickets[ticket.ticket.ticket] = ticket
+        if len(tickets) > MAX_TICKETS:
+            del tickets[next(iter(tickets))]
+
+    def pop(self, label: bytes, now: float) -> Ticket | None:
+        """Remove and return the ticket with this label, or None if it is unknown or too old."""
+        # Removed at the first use, so that a replay of the same first flight finds no ticket.
+        for tickets in self._by_peer.values():
+            if (ticket := tickets.pop(label, None)) is not None:
+                return ticket if now - ticket.issued <= MAX_TICKET_SECONDS else None
+        return None
+
+    def pop_newest(self, peer: int, now: float) -> Ticket | None:
+        """Remove and return the peer's newest ticket, or None if there is none or it is too old."""
+        label = next(reversed(self._by_peer.get(peer, {})), None)
+        return None if label is None else self.pop(label, now)
 
 
 class QuicEndpoint(QuicTransport):
@@ -254,7 +300,7 @@ class QuicEndpoint(QuicTransport):
             session_ticket_handler=tickets.append,
         )
         connection.tickets = tickets
-        aioquic_library.limit_data(connection.quic, False)
+        limit_data(connection.quic, False)
         self._by_id[ids.retry or ids.original] = connection
         return connection
 
@@ -271,7 +317,7 @@ class QuicEndpoint(QuicTransport):
             elif isinstance(event, events.ProtocolNegotiated):
                 connection.challenge_client()
             elif isinstance(event, events.StopSendingReceived):
-                connection.drop(event.stream_id)
+                connection.queued.drop(event.stream_id)
                 add_recent(connection.stopped, event.stream_id)
             elif isinstance(event, events.ConnectionTerminated):
                 self._remove(connection, event.reason_phrase or f"error {event.error_code:#x}")
@@ -280,7 +326,7 @@ class QuicEndpoint(QuicTransport):
         if connection.opened:
             if not connection.dialled:
                 assert connection.peer is not None
-                aioquic_library.limit_data(connection.quic, True)
+                limit_data(connection.quic, True)
                 # Not before authentication, because a ticket identifies a client.
                 while connection.tickets:
                     issued = Ticket(connection.tickets.pop(), connection.peer, self._now)
@@ -293,7 +339,7 @@ class QuicEndpoint(QuicTransport):
         self._admission.remove(session)
         self._by_id = {key: other for key, other in self._by_id.items() if other is not connection}
         self._all.pop(session, None)
-        aioquic_library.forget(connection.quic)
+        forget(connection.quic)
         self.dirty.pop(session, None)
         if self.sessions.pop(session, None) is not None and peer is not None:
             self.pending.append(Closed(session, peer, reason))

@@ -1,32 +1,107 @@
-"""QUIC connection of an endpoint, with its send queues and limits."""
+"""QUIC connection of an endpoint, with limits that aioquic has no settings for."""
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
+import aioquic
 from aioquic.quic.connection import QuicConnection
+from aioquic.quic.stream import QuicStream
 
 from pqchain.wire.session import Buffer, Closed
-from pqchain.wire.transports.aioquic_library import buffered_bytes
-from pqchain.wire.transports.authentication import (
-    REFUSED,
-    UNAUTHENTICATED_SECONDS,
-    Session,
-)
+from pqchain.wire.transports.authentication import REFUSED, UNAUTHENTICATED_SECONDS, Session
 from pqchain.wire.transports.limits import (
     MAX_CHANNELS,
+    MAX_CREDIT_BYTES,
     MAX_LIBRARY_BYTES,
     MAX_UNAUTHENTICATED_CHANNELS,
     PEER_NOT_READING,
-    Queued,
+    SendQueues,
 )
 
 WINDOW_BYTES = 4 << 20
 """Maximum unacknowledged bytes passed to one connection; aioquic itself has no limit."""
 
 SLICE_BYTES = 256 << 10
+
+
+def _stream_id(stream: QuicStream) -> int:
+    # aioquic requeues streams that shared a packet in the order of a set. Python's default hash is
+    # the memory address, which made the result for one seed vary when datagrams were lost.
+    return stream.stream_id or 0
+
+
+QuicStream.__hash__ = _stream_id  # type: ignore[assignment, method-assign]
+
+
+# Older versions encrypt in C with a buffer of one Ethernet frame.
+_IS_OLD = aioquic.__version__.startswith(("1.0", "1.1", "1.2", "1.3"))
+
+MAX_DATAGRAM_BYTES = 1500 if _IS_OLD else 16_000
+"""Longest datagram that the installed aioquic can send."""
+
+UNAUTHENTICATED_DATA_BYTES = 64 << 10
+"""Flow-control limit in bytes of an unauthenticated client, including gaps in its streams."""
+
+# These private methods are wrapped below, because they decide how aioquic's windows grow.
+_write_connection_limits = QuicConnection._write_connection_limits
+_write_stream_limits = QuicConnection._write_stream_limits
+
+
+def _limit_connection(self: QuicConnection, builder: Any, space: Any) -> None:
+    # aioquic doubles a limit whenever half of it is used, delivered or not: with a few datagrams,
+    # each with one byte far ahead, a peer could make it buffer gigabytes of gaps.
+    data = self._local_max_data
+    if data.value < self._configuration.max_data:
+        if data.used * 2 > data.value:
+            data.value //= 2  # aioquic is about to double it
+    elif data.used * 2 > data.value and data.value * 2 > MAX_CREDIT_BYTES:
+        receivers = [stream.receiver for stream in self._streams.values()]
+        undelivered = sum(
+            receiver.highest_offset - receiver._buffer_start for receiver in receivers
+        )
+        data.value = _halved(data.value, data.used - undelivered)
+    _write_connection_limits(self, builder, space)
+
+
+def _limit_stream(self: QuicConnection, builder: Any, space: Any, stream: QuicStream) -> None:
+    limit, receiver = stream.max_stream_data_local, stream.receiver
+    if receiver.highest_offset * 2 > limit > 0:
+        stream.max_stream_data_local = _halved(limit, receiver._buffer_start)
+    _write_stream_limits(self, builder, space, stream)
+
+
+def _halved(limit: int, delivered: int) -> int:
+    """Return half of the new flow-control limit, because aioquic then doubles it."""
+    return min(limit, max(limit, delivered + MAX_CREDIT_BYTES) // 2)
+
+
+QuicConnection._write_connection_limits = _limit_connection  # type: ignore[method-assign]
+QuicConnection._write_stream_limits = _limit_stream  # type: ignore[method-assign]
+
+
+def buffered_bytes(quic: QuicConnection, channel: int) -> int:
+    """Return the bytes of a stream in the library's send buffer."""
+    stream = quic._streams.get(channel)
+    return len(stream.sender._buffer) if stream is not None else 0
+
+
+def forget(quic: QuicConnection) -> None:
+    """Drop the buffers of an ended connection, which has reference cycles."""
+    quic._streams.clear()
+    quic._streams_queue.clear()
+    for space in quic._loss.spaces:
+        space.sent_packets.clear()
+
+
+def limit_data(quic: QuicConnection, authenticated: bool) -> None:
+    """Set the data limit of a client before or after its authentication."""
+    data = quic._local_max_data
+    if authenticated:
+        data.value = max(data.value, quic._configuration.max_data)
+    else:
+        data.value = data.sent = UNAUTHENTICATED_DATA_BYTES
 
 
 def add_recent(streams: dict[int, None], stream: int) -> None:
@@ -42,7 +117,6 @@ class Connection(Session):
 
     quic: QuicConnection
     created: float
-    outgoing: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
     tickets: list[Any] = field(default_factory=list)
     """Session tickets of a client that is not authenticated yet."""
     fed: set[int] = field(default_factory=set)
@@ -52,7 +126,7 @@ class Connection(Session):
     ended: dict[int, None] = field(default_factory=dict)
     """Recent streams that the peer has ended: older library versions report an end repeatedly."""
     timer: float | None = None
-    queued: Queued = field(default_factory=Queued)
+    queued: SendQueues = field(default_factory=SendQueues)
 
     def send_once(self, data: bytes) -> None:
         """Send data on a new unidirectional stream."""
@@ -87,8 +161,7 @@ class Connection(Session):
         """Send CONNECTION_CLOSE and drop all queues."""
         self.owner.sessions.pop(self.session, None)
         self.owner.dirty[self.session] = self
-        self.outgoing.clear()
-        self.queued = Queued()
+        self.queued = SendQueues()
         self.early_data.clear()
         self.quic.close(error_code=code, reason_phrase=reason)
 
@@ -103,47 +176,31 @@ class Connection(Session):
         if self.queued.is_full:
             self.close_and_report(PEER_NOT_READING)
             return
-        view = memoryview(data).cast("B")
-        self.queued.add(view)
-        self.outgoing.setdefault(channel, deque()).append((view, end))
+        self.queued.put(channel, data, end)
         self.owner.dirty[self.session] = self
-
-    def drop(self, channel: int) -> None:
-        """Drop the queue of a channel."""
-        for view, _ in self.outgoing.pop(channel, ()):
-            self.queued.remove(view)
 
     def feed(self) -> None:
         """Pass queued bytes to the library until its buffers are full."""
-        if not self.outgoing or self.is_closed:
+        channels = self.queued.channels
+        if not channels or self.is_closed:
             return
         # Bytes passed before a dialled connection is open would not be sent with the 0-RTT keys
         # anyway.
-        room = max(WINDOW_BYTES // len(self.outgoing), SLICE_BYTES)
-        total = self._library_bytes()
-        for channel, queue in list(self.outgoing.items()):
+        room = max(WINDOW_BYTES // len(channels), SLICE_BYTES)
+        counts = {stream: buffered_bytes(self.quic, stream) for stream in self.fed}
+        self.fed = {stream for stream, count in counts.items() if count}
+        total = sum(counts.values())
+        for channel in list(channels):
             # Every channel gets at least a slice, but the sum over many channels is bounded.
             if total > MAX_LIBRARY_BYTES:
                 return
             buffered = buffered_bytes(self.quic, channel)
-            while queue and buffered < room:
-                view, end = queue.popleft()
-                self.queued.remove(view)
-                part, rest = view[:SLICE_BYTES], view[SLICE_BYTES:]
-                if len(rest):
-                    self.queued.add(rest)
-                    queue.appendleft((rest, end))
-                self.write(channel, part, end=end and not len(rest))
+            while channel in channels and buffered < room:
+                part, last = self.queued.take(channel, SLICE_BYTES)
+                self.write(channel, part, end=last)
                 self.fed.add(channel)
                 buffered += len(part)
                 total += len(part)
-            if not queue:
-                del self.outgoing[channel]
-
-    def _library_bytes(self) -> int:
-        counts = {stream: buffered_bytes(self.quic, stream) for stream in self.fed}
-        self.fed = {stream for stream, count in counts.items() if count}
-        return sum(counts.values())
 
     def write(self, channel: int, data: Buffer, *, end: bool = False) -> None:
         """Pass bytes to the library; they are discarded if the peer has closed the connection."""

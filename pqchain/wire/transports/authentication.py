@@ -34,7 +34,7 @@ _CHALLENGE_BYTES = 32
 _EVENT_BYTES = 16
 
 
-class QuicTransport(BaseTransport[Any]):
+class QuicTransport(BaseTransport):
     """Sessions of one node over QUIC, with the events that the node has not received."""
 
     def __init__(self, settings: TransportSettings, random: Callable[[int], bytes]) -> None:

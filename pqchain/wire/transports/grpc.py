@@ -134,7 +134,7 @@ class _Session:
             await self.connection.close()
 
 
-class Grpc(SocketTransport[_Session]):
+class Grpc(SocketTransport):
     """gRPC server of one node, and its connections to other nodes."""
 
     def __init__(self, settings: TransportSettings) -> None:
@@ -248,7 +248,7 @@ class Grpc(SocketTransport[_Session]):
 
     def open(self, session: int) -> int:
         """Start a call and return its channel number."""
-        owner = self.sessions[session]
+        owner: _Session = self.sessions[session]
         number, channel = owner.add_channel()
         _run_in_background(owner.tasks, self._call(owner, number, channel))
         return number

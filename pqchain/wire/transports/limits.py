@@ -8,7 +8,10 @@ with the reason `PEER_NOT_READING`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
+
+from pqchain.wire.session import Buffer
 
 MAX_QUEUED = 1 << 15
 """Maximum number of queued pieces of a session (13 MB), two for each of 10,000 chunks."""
@@ -63,3 +66,35 @@ class Queued:
         self.pieces += sign
         self.bytes += sign * len(view)
         self.owned_bytes += sign * len(view) * isinstance(view.obj, bytes)
+
+
+@dataclass(slots=True)
+class SendQueues(Queued):
+    """Data that waits to be sent on one session, by channel."""
+
+    channels: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
+    """Pieces of each channel, and whether a piece ends it; no channel is empty."""
+
+    def put(self, channel: int, data: Buffer, end: bool) -> None:
+        """Queue data of a channel."""
+        view = memoryview(data).cast("B")
+        self.add(view)
+        self.channels.setdefault(channel, deque()).append((view, end))
+
+    def take(self, channel: int, count: int) -> tuple[memoryview, bool]:
+        """Remove and return at most `count` bytes of a channel, and whether they end it."""
+        queue = self.channels[channel]
+        view, end = queue.popleft()
+        self.remove(view)
+        part, rest = view[:count], view[count:]
+        if len(rest):
+            self.add(rest)
+            queue.appendleft((rest, end))
+        if not queue:
+            del self.channels[channel]
+        return part, end and not len(rest)
+
+    def drop(self, channel: int) -> None:
+        """Drop the data of a channel."""
+        for view, _ in self.channels.pop(channel, ()):
+            self.remove(view)

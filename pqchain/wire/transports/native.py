@@ -9,33 +9,39 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import itertools
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from pqchain.errors import PqchainError
-from pqchain.wire.identity import Identity, PublicIdentity
-from pqchain.wire.session import Address, Deliver, TimedEvent, Totals, Transport
-from pqchain.wire.transports.authentication import UNAUTHENTICATED_BYTES, UNAUTHENTICATED_SECONDS
-from pqchain.wire.transports.limits import (
-    MAX_QUEUED,
-    MAX_QUEUED_BYTES,
-    MAX_UNREAD_BYTES,
-    PIECE_BYTES,
-    TURN_SECONDS,
+from pqchain.errors import PqchainError, UsageError
+from pqchain.wire.session import (
+    Address,
+    Buffer,
+    Closed,
+    Deliver,
+    Event,
+    Filled,
+    Received,
+    TimedEvent,
+    Totals,
 )
-from pqchain.wire.transports.native_host import Host
-from pqchain.wire.transports.native_library import NEVER_NS, EventReader, load, pointer
-from pqchain.wire.transports.native_memory import Memory, release
-from pqchain.wire.transports.registry import (
-    CONGESTION,
-    Conditions,
-    TransportSettings,
+from pqchain.wire.transports import authentication, limits, native_library
+from pqchain.wire.transports.authentication import QuicTransport, Session
+from pqchain.wire.transports.native_library import (
+    DATA,
+    END,
+    EventReader,
+    EventRow,
+    Memory,
+    QuicLibrary,
+    load,
+    pointer,
 )
+from pqchain.wire.transports.registry import CONGESTION, Conditions, TransportSettings
 
 _IDLE_SECONDS = 30.0
 # Flow-control credit of a peer beyond the data that Python has read.
@@ -45,7 +51,7 @@ _RECEIVE_WINDOW_BYTES = 16 << 20
 # sessions share one queue, and a message of 110 bytes can cost a node 0.1 ms, so that 4 MB of one
 # session would delay the others by seconds. The library's thread resumes reading within 0.1 ms, for
 # which 128 kB suffice. On a modelled clock nothing is delayed.
-_MODELLED_UNREAD = (MAX_UNREAD_BYTES, 8 * MAX_UNREAD_BYTES)
+_MODELLED_UNREAD = (limits.MAX_UNREAD_BYTES, 8 * limits.MAX_UNREAD_BYTES)
 _LIVE_UNREAD = (128 << 10, 512 << 10)
 
 _MAX_ROWS = 256
@@ -53,33 +59,203 @@ _MAX_ROWS = 256
 
 _NS = 1e9
 
+# Maximum number of open sessions dialled by one member; a further one closes its oldest.
+_MAX_SESSIONS = 4
 
-def _numbers(settings: TransportSettings, unread: tuple[int, int]) -> tuple[int, ...]:
-    return (
-        settings.identity.index,
+# Length from which bytes are lent to the library and not copied.
+_LENT_BYTES = 16 << 10
+
+_MAX_RETURNED = 256
+"""Maximum number of tokens of lent memory returned per call."""
+
+_ONE_WAY = 2
+"""Bit of a stream id that marks unidirectional streams."""
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class _Session(Session):
+    owner: Host
+
+    def send_once(self, data: bytes) -> None:
+        host = self.owner
+        stream = host.call("open", self.session, 1)
+        host.call("send", self.session, stream, data, len(data), 1)
+
+    def authenticate(self, *, early: bool = False) -> None:
+        if not self.opened and not self.dialled:
+            assert self.peer is not None
+            self.owner.evict_oldest(self.peer)
+            self.owner.call("prove", self.session, self.peer)
+        Session.authenticate(self, early=early)
+
+    def end(self, reason: str, code: int = 0) -> None:
+        self.owner.sessions.pop(self.session, None)
+        text = reason.encode()
+        self.owner.call("close", self.session, code, text, len(text))
+        self.owner.memory.drop(self.owner.index, self.session)
+
+
+class Host(QuicTransport):
+    """`Transport` with all sessions of one node."""
+
+    def __init__(
+        self,
+        settings: TransportSettings,
+        library: QuicLibrary,
+        handle: int,
+        random: Callable[[int], bytes],
+        memory: Memory,
+    ) -> None:
+        super().__init__(settings, random)
+        self.library, self.handle, self.index = library, handle, settings.identity.index
+        # Shared by all hosts of a handle.
+        self.memory = memory
+
+    def call(self, name: str, *arguments: int | bytes | None) -> int:
+        """Call a function of the library for this host; return its result. Raises PqchainError."""
+        return self.library.call(name, self.handle, self.index, *arguments)
+
+    # Calls of the node.
+
+    def dial(self, peer: int, *, early: bool, now: float) -> int:
+        """Start a session; `early` uses a ticket of an earlier session if there is one."""
+        host, port = self.addresses[peer]
+        address = f"{host}:{port}".encode()
+        number = self.call("dial", peer, early, address, len(address))
+        self.sessions[number] = _Session(owner=self, session=number, dialled=True, peer=peer)
+        return number
+
+    def open(self, session: int) -> int:
+        """Open a bidirectional stream; data sent on an ended session's stream is discarded."""
+        return self.call("open", session, 0)
+
+    def send(self, session: int, channel: int, data: Buffer, *, end: bool = False) -> None:
+        """Queue bytes for a stream; the session of a peer that does not read is closed."""
+        if session not in self.sessions:
+            return
+        length = data.nbytes if isinstance(data, memoryview) else len(data)
+        target = (self.handle, self.index, session, channel)
+        if length < _LENT_BYTES:
+            self.library.check(self.library.send(*target, bytes(data), length, end))
+            return
+        # Release memory that was sent before more is lent.
+        self.release_lent()
+        owned = not isinstance(data, memoryview)
+        at, token = pointer(data), self.memory.lend(data)
+        self.library.call("lend", *target, at, length, end, owned, token)
+
+    def receive_into(
+        self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
+    ) -> None:
+        """Receive a channel into `memory`. Raises UsageError if that is too short or read-only."""
+        if session not in self.sessions or not count:
+            return
+        view = None if memory is None else memoryview(memory)
+        if view is not None and (view.readonly or view.nbytes < count):
+            raise UsageError(
+                f"memory must be writable and have {count} bytes; got {view.nbytes} bytes"
+                f"{', read-only' if view.readonly else ''}."
+            )
+        at = None if view is None else pointer(view)
+        # New memory is kept before the library gets its address, replaced memory until after that.
+        key = (self.index, session, channel)
+        replaced = self.memory.registered.get(key)
+        self.memory.registered[key] = (view, count)
+        self.call("place", session, channel, offset, at, count)
+        del replaced
+
+    def stop(self, session: int, channel: int) -> None:
+        """Ask the peer to stop sending on this channel (STOP_SENDING)."""
+        if session in self.sessions:
+            self.call("stop", session, channel)
+            self.memory.registered.pop((self.index, session, channel), None)
+
+    def queued_bytes(self) -> int:
+        """Return the number of bytes in the library's queues that QUIC has not accepted yet."""
+        return self.library.check(self.library.queued(self.handle, self.index))
+
+    # Events of the library.
+
+    def handle_row(self, row: EventRow) -> list[Event]:
+        """Return the node's events for one event of the library."""
+        _, stream, count, _, kind, number, peer, flags, data = row
+        session = self.sessions.get(number)
+        if kind == DATA and session is not None and session.opened and not stream & _ONE_WAY:
+            # The most frequent case: application data of an authenticated session.
+            key = (self.index, number, stream)
+            if key in self.memory.registered:
+                self.memory.filled(key, len(data))
+            return [Received(number, stream, data, bool(flags & END))]
+        if kind == native_library.FILLED and session is not None:
+            self.memory.filled((self.index, number, stream), count)
+            return [Filled(number, stream, count, bool(flags & END))]
+        if kind == native_library.HELLO:
+            session = _Session(
+                owner=self, session=number, dialled=False, peer=None if peer < 0 else peer
+            )
+            self.sessions[number] = session
+            session.challenge_client()
+        elif session is not None and kind == native_library.EARLY:
+            session.authenticate(early=True)
+        elif session is not None and kind == DATA:
+            session.received(stream, data, bool(flags & END))
+        elif session is not None and kind == native_library.CLOSED:
+            del self.sessions[number]
+            self.memory.drop(self.index, number)
+            if session.peer is not None and (session.opened or session.dialled):
+                reason = data.decode(errors="replace")
+                self.pending.append(Closed(number, session.peer, reason))
+        return self.events()
+
+    def evict_oldest(self, peer: int) -> None:
+        """Close the oldest session dialled by a peer if the peer has too many."""
+        dialled = [
+            session
+            for session in self.sessions.values()
+            if session.peer == peer and session.opened and not session.dialled
+        ]
+        if len(dialled) >= _MAX_SESSIONS:
+            reason = "too many sessions"
+            dialled[0].end(reason)
+            self.pending.append(Closed(dialled[0].session, peer, reason))
+
+    def release_lent(self) -> None:
+        """Release lent memory whose bytes the library no longer needs."""
+        while self.memory.lent:
+            tokens = self.library.read_array("returned", self.handle, count=_MAX_RETURNED)
+            for token in tokens:
+                self.memory.lent.pop(token, None)
+            if len(tokens) < _MAX_RETURNED:
+                return
+
+
+def _setup(settings: TransportSettings, unread: tuple[int, int]) -> tuple[bytes | int, ...]:
+    """Return the arguments of the library that describe a host."""
+    index = settings.identity.index
+    numbers = native_library.integers(
+        index,
         settings.datagram_bytes,
         CONGESTION.index(settings.congestion),
         1,
         settings.window_bytes,
         max(settings.window_bytes, _RECEIVE_WINDOW_BYTES),
         int(_IDLE_SECONDS * _NS),
-        int(UNAUTHENTICATED_SECONDS * _NS),
-        UNAUTHENTICATED_BYTES,
-        MAX_QUEUED,
-        MAX_QUEUED_BYTES,
+        int(authentication.UNAUTHENTICATED_SECONDS * _NS),
+        authentication.UNAUTHENTICATED_BYTES,
+        limits.MAX_QUEUED,
+        limits.MAX_QUEUED_BYTES,
         *unread,
     )
-
-
-def _encode_identities(identity: Identity, directory: Sequence[PublicIdentity]) -> bytes:
-    body = identity.certificate_key_pem.decode().strip().splitlines()[1:-1]
-    records = [(identity.index, base64.b64decode("".join(body)))]
+    body = settings.identity.certificate_key_pem.decode().strip().splitlines()[1:-1]
+    records = [(index, base64.b64decode("".join(body)))]
     # The last record of an index is used, so that a host always shows its own certificate.
-    publics = [*directory, identity.public]
+    publics = [*settings.directory, settings.identity.public]
     records += [(public.index, public.certificate_der) for public in publics]
-    encoded = ((index.to_bytes(4, "little"), len(data).to_bytes(4, "little"), data)
-             for index, data in records)  # fmt: skip
-    return b"".join(itertools.chain.from_iterable(encoded))
+    identities = b"".join(
+        index.to_bytes(4, "little") + len(data).to_bytes(4, "little") + data
+        for index, data in records
+    )
+    return *numbers, identities, len(identities)
 
 
 class NativeFabric:
@@ -91,7 +267,7 @@ class NativeFabric:
         self._hashes_datagrams = conditions.digest
         self.handle = self._library.call(
             "network",
-            *self._library.integers(
+            *native_library.integers(
                 len(settings),
                 # Integers in the library's units: the time per byte is in picoseconds, and loss is
                 # a fraction of 2**53.
@@ -107,16 +283,14 @@ class NativeFabric:
             ),
         )
         self.memory = Memory()
-        self._free = release(self, self._library, self.handle, self.memory)
+        self._free = self.memory.release_with(self, self._library, self.handle)
         self._events = EventReader(self._library, self.handle)
         self.hosts: dict[int, Host] = {}
 
-    def start(self, index: int) -> Transport:
+    def start(self, index: int) -> Host:
         """Start or restart a host and return its new transport."""
         settings = self._settings[index]
-        identity = _encode_identities(settings.identity, settings.directory)
-        numbers = self._library.integers(*_numbers(settings, _MODELLED_UNREAD))
-        self._library.call("start", self.handle, *numbers, identity, len(identity))
+        self._library.call("start", self.handle, *_setup(settings, _MODELLED_UNREAD))
         self.memory.drop(index)
         self._incarnations[index] += 1
         # A seed per start, so that a restarted host draws other challenges.
@@ -136,7 +310,7 @@ class NativeFabric:
 
     def advance(self, until: float) -> list[TimedEvent]:
         """Advance the clock until events occur, at most to time `until`; return the events."""
-        until_ns = NEVER_NS if math.isinf(until) else int(until * _NS)
+        until_ns = native_library.NEVER_NS if math.isinf(until) else int(until * _NS)
         while True:
             self._library.check(self._library.run(self.handle, until_ns))
             rows = self._events.read()
@@ -175,17 +349,14 @@ class NativeSocket(Host):
     async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
         """Open the socket and return its address. Raises OSError if the address is unusable."""
         self._deliver = deliver
-        settings, address = self._settings, f"{host}:{port}".encode()
-        identity = _encode_identities(settings.identity, settings.directory)
-        numbers = self.library.integers(*_numbers(settings, _LIVE_UNREAD))
-        arguments = (*numbers, identity, len(identity), address, len(address))
+        address, setup = f"{host}:{port}".encode(), _setup(self._settings, _LIVE_UNREAD)
         try:
-            self.handle = self.library.call("socket", *arguments)
+            self.handle = self.library.call("socket", *setup, address, len(address))
         except PqchainError as error:
             raise OSError(str(error)) from error
-        self._free = release(self, self.library, self.handle, self.memory)
+        self._free = self.memory.release_with(self, self.library, self.handle)
         self._events = EventReader(
-            self.library, self.handle, max_events=_MAX_ROWS, event_bytes=PIECE_BYTES
+            self.library, self.handle, max_events=_MAX_ROWS, event_bytes=limits.PIECE_BYTES
         )
         self._descriptor = self.library.call("descriptor", self.handle)
         self._loop.add_reader(self._descriptor, self._deliver_events)
@@ -207,7 +378,7 @@ class NativeSocket(Host):
             for row in self._events.read():
                 for event in self.handle_row(row):
                     self._deliver(event)
-            if not self._events.full or time.perf_counter() - began > TURN_SECONDS:
+            if not self._events.full or time.perf_counter() - began > limits.TURN_SECONDS:
                 break
         self.release_lent()
 

@@ -1,11 +1,14 @@
-"""Python binding of pqchain's QUIC library (native/quic): calls, error checks and events.
+"""Python binding of pqchain's QUIC library (native/quic): calls, error checks, events and memory.
 
-The header quic.h there documents the calls. Other modules handle only the pointers of memory that
-is lent or registered.
+The header quic.h there documents the calls. A handle's thread reads lent memory and writes
+registered memory until the handle is freed; see docs/design/memory-contract.md.
 """
 
 from __future__ import annotations
 
+import os
+import weakref
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -100,6 +103,11 @@ def pointer(memory: Buffer) -> int:
     return int(np.frombuffer(memory, np.uint8).ctypes.data)
 
 
+def integers(*values: int) -> tuple[bytes, int]:
+    """Return integers as a C array and its length, the arguments of a call."""
+    return np.array(values, np.uint64).tobytes(), len(values)
+
+
 class QuicLibrary:
     """Functions of the library; frequently called ones are attributes without error checks."""
 
@@ -121,10 +129,6 @@ class QuicLibrary:
         length = self._handle.pqq_error(pointer(text), len(text))
         message = text[:length].decode(errors="replace")
         raise UsageError(message) if answer == -1 else PqchainError(message)
-
-    def integers(self, *values: int) -> tuple[bytes, int]:
-        """Return integers as a C array and its length, the arguments of a call."""
-        return np.array(values, np.uint64).tobytes(), len(values)
 
     def read_array(self, name: str, *arguments: int, count: int) -> list[int]:
         """Return the integers that a function writes to its output array of `count` elements."""
@@ -160,3 +164,51 @@ class EventReader:
             begin += length
         self.full = count == len(self._records) or begin == len(self._data)
         return rows
+
+
+class Memory:
+    """Python buffers that the threads of one handle may access, kept until they no longer do.
+
+    A separate `memoryview` keeps the buffer alive and its size fixed: resizing a lent bytearray
+    raises BufferError, even after the owner has released its own views.
+    """
+
+    def __init__(self) -> None:
+        self.lent: dict[int, memoryview] = {}
+        self.registered: dict[tuple[int, int, int], tuple[memoryview | None, int]] = {}
+        """Registered memory, and the number of bytes to come, by host, session and stream."""
+        self._tokens = 0
+
+    def lend(self, data: Buffer) -> int:
+        """Keep a buffer and return its token."""
+        self._tokens += 1
+        self.lent[self._tokens] = memoryview(data)
+        return self._tokens
+
+    def filled(self, key: tuple[int, int, int], count: int) -> None:
+        """Count bytes received into registered memory, and release the memory when it is full."""
+        memory, left = self.registered.pop(key, (None, 0))
+        if left > count:
+            self.registered[key] = (memory, left - count)
+
+    def drop(self, host: int, session: int | None = None) -> None:
+        """Release the memory registered for a host, or for one of its sessions."""
+        for key in [key for key in self.registered if key[0] == host and session in (None, key[1])]:
+            del self.registered[key]
+
+    def release_with(self, owner: object, library: QuicLibrary, handle: int) -> Callable[[], None]:
+        """Return a finalizer that frees a handle when called, when `owner` is deleted, or at exit.
+
+        The finalizer, not the owner, keeps the memory, so that it is released only after the
+        library has stopped the handle's thread.
+        """
+        process = os.getpid()
+
+        def free() -> None:
+            # A forked child has the handle's number but not its thread, which cannot be joined.
+            if os.getpid() == process:
+                library.call("free", handle)
+            self.lent.clear()
+            self.registered.clear()
+
+        return weakref.finalize(owner, free)

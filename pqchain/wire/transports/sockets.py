@@ -6,10 +6,10 @@ import asyncio
 import itertools
 import time
 from abc import ABC, abstractmethod
-from typing import Generic, Protocol, TypeVar
+from typing import Any
 
 from pqchain.wire.session import Address, Closed, Deliver
-from pqchain.wire.transports.limits import TURN_SECONDS, Queued
+from pqchain.wire.transports.limits import TURN_SECONDS
 from pqchain.wire.transports.registry import TransportSettings
 
 _CONNECT_SECONDS = 10.0
@@ -36,26 +36,14 @@ class Turn:
         self._ends = None
 
 
-class BaseSession(Protocol):
-    """Session of a transport, with the counters of its queue."""
-
-    queued: Queued
-
-    def end(self, reason: str = "") -> None:
-        """Close the connection."""
-
-
-SessionT = TypeVar("SessionT", bound=BaseSession)
-
-
-class BaseTransport(Generic[SessionT]):
+class BaseTransport:
     """Sessions of one node over any protocol."""
 
     def __init__(self, settings: TransportSettings) -> None:
         self.identity, self.addresses = settings.identity, settings.addresses
         self.directory = {public.index: public for public in settings.directory}
-        self.sessions: dict[int, SessionT] = {}
-        """Sessions that have not ended."""
+        self.sessions: dict[int, Any] = {}
+        """Sessions that have not ended, with `queued` and `end(reason)`."""
 
     def receive_into(
         self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
@@ -72,7 +60,7 @@ class BaseTransport(Generic[SessionT]):
         return sum(session.queued.bytes for session in self.sessions.values())
 
 
-class SocketTransport(BaseTransport[SessionT], ABC):
+class SocketTransport(BaseTransport, ABC):
     """Sessions of one node over streams; a subclass adds listening and connecting."""
 
     def __init__(self, settings: TransportSettings) -> None:

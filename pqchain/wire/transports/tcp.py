@@ -15,7 +15,6 @@ import socket
 import ssl
 import struct
 import tempfile
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -23,7 +22,7 @@ from typing import Any, cast
 from pqchain.wire.identity import PublicIdentity, server_name
 from pqchain.wire.session import Address, Buffer, Closed, Deliver, Opened, Received
 from pqchain.wire.transports.admission import Admission
-from pqchain.wire.transports.limits import PEER_NOT_READING, PIECE_BYTES, Queued
+from pqchain.wire.transports.limits import PEER_NOT_READING, PIECE_BYTES, SendQueues
 from pqchain.wire.transports.registry import TransportSettings
 from pqchain.wire.transports.sockets import SocketTransport
 
@@ -53,8 +52,7 @@ class _Connection(asyncio.Protocol):
     """Current frame: channel, undelivered bytes, whether it is the channel's last."""
     _unread: bool = False
     """Whether reading is paused until `_received` is delivered."""
-    _queues: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
-    queued: Queued = field(default_factory=Queued)
+    queued: SendQueues = field(default_factory=SendQueues)
     _reason: str = ""
     """Reason why this side closed the connection; empty if the node requested it."""
 
@@ -136,32 +134,22 @@ class _Connection(asyncio.Protocol):
     def queue(self, channel: int, data: Buffer, end: bool) -> None:
         if self._reason:
             return  # already closed, but not yet reported to the node
-        view = memoryview(data).cast("B")
-        self.queued.add(view)
-        self._queues.setdefault(channel, deque()).append((view, end))
+        self.queued.put(channel, data, end)
         self._pump()
         if self.queued.is_full:
-            self._queues.clear()
-            self.queued = Queued()
+            self.queued = SendQueues()
             self._reason = PEER_NOT_READING
             self.end()
 
     def _pump(self) -> None:
         """Write frames, channels in round-robin order, until the socket's buffer is full."""
         transport = self._transport
-        while self._queues and not self._paused and transport is not None:
-            channel, queue = next(iter(self._queues.items()))
-            view, end = queue.popleft()
-            self.queued.remove(view)
-            part, rest = view[:_FRAME_BYTES], view[_FRAME_BYTES:]
-            if len(rest):
-                self.queued.add(rest)
-                queue.appendleft((rest, end))
-            last = end and not len(rest)
-            # Move the channel to the end of the round.
-            del self._queues[channel]
-            if queue:
-                self._queues[channel] = queue
+        channels = self.queued.channels
+        while channels and not self._paused and transport is not None:
+            channel = next(iter(channels))
+            part, last = self.queued.take(channel, _FRAME_BYTES)
+            if channel in channels:
+                channels[channel] = channels.pop(channel)  # the end of the round
             transport.writelines([_HEADER.pack(channel, len(part), last), part])
 
     def end(self, reason: str = "") -> None:
@@ -169,7 +157,7 @@ class _Connection(asyncio.Protocol):
             self._transport.abort()
 
 
-class TcpTls(SocketTransport[_Connection]):
+class TcpTls(SocketTransport):
     """TLS server and all connections of one node."""
 
     def __init__(self, settings: TransportSettings) -> None:
@@ -266,7 +254,7 @@ class TcpTls(SocketTransport[_Connection]):
 
     def open(self, session: int) -> int:
         """Return the number of a new channel."""
-        connection = self.sessions[session]
+        connection: _Connection = self.sessions[session]
         connection.channels += 1
         return connection.channels
 

@@ -365,6 +365,6 @@ def test_missing_library_states_the_reason(monkeypatch, tmp_path):
 def test_address_in_use_is_an_oserror():
     library = native_library.load()
     with pytest.raises(PqchainError, match="must be an IP address and a port"):
-        numbers = library.integers(0, 1452, 0, 1, 1, 1, 10**9, *[1] * 6)
+        numbers = native_library.integers(0, 1452, 0, 1, 1, 1, 10**9, *[1] * 6)
         key = (0).to_bytes(8, "little")
         library.call("socket", *numbers, key, len(key), b"nowhere", 7)

@@ -177,7 +177,7 @@ def test_event_loop_turn_is_bounded(monkeypatch):
 
 
 def test_non_reading_peer_is_closed(monkeypatch):
-    monkeypatch.setattr(native, "MAX_QUEUED", 1000)
+    monkeypatch.setattr(limits, "MAX_QUEUED", 1000)
     pair = NativePair()
     session = pair.endpoints[0].dial(1, early=False, now=0.0)
     pair.run()

@@ -3,8 +3,8 @@
 import pytest
 
 from pqchain.wire.session import Closed, Opened
-from pqchain.wire.transports import aioquic_connection, aioquic_library, limits
-from pqchain.wire.transports.aioquic_library import UNAUTHENTICATED_DATA_BYTES
+from pqchain.wire.transports import aioquic_connection, limits
+from pqchain.wire.transports.aioquic_connection import UNAUTHENTICATED_DATA_BYTES
 from tests.wire.pair import Pair
 
 
@@ -58,7 +58,7 @@ def test_bytes_passed_to_the_library_are_bounded(pair, monkeypatch):
         client.send(session, client.open(session), chunk, end=True)
     client.datagrams(pair.now)
     connection = client.sessions[session]
-    held = sum(aioquic_library.buffered_bytes(connection.quic, at) for at in connection.fed)
+    held = sum(aioquic_connection.buffered_bytes(connection.quic, at) for at in connection.fed)
     assert 1 << 20 < held <= (1 << 20) + (64 << 10)
     assert client.queued_bytes() == 100 * len(chunk) - held
 
@@ -96,7 +96,7 @@ def send_gaps(pair, client):
 
 
 def test_gaps_in_streams_are_bounded(pair, monkeypatch):
-    monkeypatch.setattr("pqchain.wire.transports.aioquic_library.MAX_CREDIT_BYTES", 20 << 20)
+    monkeypatch.setattr("pqchain.wire.transports.aioquic_connection.MAX_CREDIT_BYTES", 20 << 20)
     opened(pair)
     (there,) = events(pair, 1, Opened)
     server = pair.endpoints[1].sessions[there.session].quic

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from pqchain.wire.transports.tickets import MAX_AGE_SECONDS, MAX_PER_PEER, Ticket, Tickets
+from pqchain.wire.transports.aioquic import MAX_TICKET_SECONDS, MAX_TICKETS, Ticket, Tickets
 
 
 def ticket(label: bytes, peer: int = 1, issued: float = 0.0) -> Ticket:
@@ -31,7 +31,7 @@ def test_newest_ticket_of_a_peer_is_used_first():
 def test_number_of_tickets_per_peer_is_limited():
     tickets = Tickets()
     tickets.add(ticket(b"other", peer=2))
-    for number in range(MAX_PER_PEER + 1):
+    for number in range(MAX_TICKETS + 1):
         tickets.add(ticket(b"%d" % number))
     assert tickets.pop(b"0", 0.0) is None
     assert tickets.pop(b"1", 0.0) is not None
@@ -41,8 +41,8 @@ def test_number_of_tickets_per_peer_is_limited():
 def test_old_tickets_are_not_accepted():
     tickets = Tickets()
     tickets.add(ticket(b"a", issued=5.0))
-    assert tickets.pop(b"a", 5.1 + MAX_AGE_SECONDS) is None
+    assert tickets.pop(b"a", 5.1 + MAX_TICKET_SECONDS) is None
     tickets.add(ticket(b"b", issued=5.0))
-    assert tickets.pop_newest(1, 5.1 + MAX_AGE_SECONDS) is None
+    assert tickets.pop_newest(1, 5.1 + MAX_TICKET_SECONDS) is None
     tickets.add(ticket(b"c", issued=5.0))
-    assert tickets.pop(b"c", 5.0 + MAX_AGE_SECONDS) is not None
+    assert tickets.pop(b"c", 5.0 + MAX_TICKET_SECONDS) is not None
