@@ -1,30 +1,9 @@
-"""Model delegated consensus (PQ-DPoL): latency and throughput by scheme, network and size.
-
-Networks, and how latency grows where all N nodes vote:
-  paper-serial  one shared server, used N * N times: latency ~ N^2, as in the paper's Table 6
-  csma          one shared channel, used N * (N - 1) times: latency ~ N^2
-  star          a hub with a link of 5 Mb/s to every node: latency ~ N
-  mesh          a link of 5 Mb/s for every pair of nodes: nearly constant
-  regions       six regions of the world, uplinks shared by receivers: ~ N above a constant
-  uplink        1 Gb/s per node each way, shared fairly by all its messages: ~ N
-  host          one computer with P processors runs all delegates: ~ N^2 / P
-  gossip        every node forwards the block to 8 peers at 100 Mb/s: ~ log N, up to 2^20 nodes
-
-More examples:
-  pqchain consensus --network gossip --exponents 10,20 --delegates 128 --bits-per-second 1e9
-  pqchain consensus --network regions --nodes 100 --seeds 0..9            mean and 95 % interval
-  pqchain consensus --rule luck --round-seconds 10 --network gossip --exponents 10 --delegates 21
-  pqchain consensus --network mesh --nodes 16 --timeout 5 --faults.crashed 0,1
-  pqchain consensus --network uplink --vote-phases 2 --certificates broadcast --nodes 4,16
-  pqchain consensus --mode cluster --scheduler tls://host:8786 --nodes 8 --blocks 20
-  pqchain consensus --mode virtual --transport native --network star --vote-phases 2 --nodes 7
-  pqchain consensus --network mesh --exponents 1..10 --seeds 0..99 --store runs.csv   resumable
-"""
+"""Model delegated consensus (PQ-DPoL): latency and throughput by scheme, network and size."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -69,21 +48,6 @@ else:
     FaultOptions = values.options_of(
         Faults, "", " ".join(row.name for row in fields(Faults)), group="faults", prefix="faults."
     )
-
-_DEFAULTS = {row.name: row.default for row in fields(Scenario)}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Request:
-    """Options that several functions below need."""
-
-    algorithm: tuple[str, ...]
-    added: list[str]
-    """Names of the user's schemes."""
-    costs: str
-    preset: Any
-    mode: Any
-    transport: str | None
 
 
 def consensus(
@@ -147,11 +111,8 @@ def consensus(
 
     `pqchain reproduce --only pqdpol` compares the paper's Tables 5 and 6 with this model.
     """
-    asked = _Request(
-        algorithm=algorithm, added=console.register_schemes(scheme), costs=costs,
-        preset=preset, mode=mode, transport=transport,
-    )  # fmt: skip
-    console.algorithm_names(algorithm, asked.added)
+    added = console.register_schemes(scheme)
+    names = console.algorithm_names(algorithm or ["Falcon-512"], added)
     # Imported after the names are checked, because a wrong name is reported before slow imports.
     from pqchain import consensus as models
     from pqchain import scheduler as remote
@@ -162,23 +123,28 @@ def consensus(
 
     sizes = _sizes(exponents, nodes, delegates)
     networks = [named(name, **(link or {})) for name in network]
-    scenarios = _scenarios(asked, networks, sizes, seeds, _changes(protocol or {}, faults or {}))
-    if mode != "model":
-        for option, value in (("workers", workers), ("store", store)):
-            if value is not None:
-                raise UsageError(
-                    f"--{option} needs --mode model; delegates run one after the other"
-                )
-        return _run_delegates(form, asked, scenarios, hosts.cluster(mode), log, output)
-    others: dict[str, Any] = {
-        "transport": transport,
-        "log": log,
-        "nodes_per_worker": hosts.nodes_per_worker,
-    }
-    for name, value in {**others, "first_port": hosts.first_port}.items():
+    values.within("--seeds", seeds, 0)
+    # Each list is bounded on its own, but their product is not.
+    total = len(names) * len(networks) * len(sizes) * len(seeds)
+    if total > (most := values.MAX_VALUES):
+        raise UsageError(f"the options must give at most {most} runs; got {total}. Shorten lists.")
+    changes = _changes(protocol or {}, faults or {})
+    changes["costs"] = table = _costs(costs, names, preset)
+    scenarios = [
+        Scenario(algorithm=name, network=law, nodes=size, delegates=count, seed=seed, **changes)
+        for name, law, (size, count), seed in product(names, networks, sizes, seeds)
+    ]
+    others: dict[str, Any] = {"workers": workers, "store": store}
+    needed = "--mode model; delegates run one after the other"
+    if mode == "model":
+        others = {"transport": transport, "log": log, **vars(hosts)}
+        needed = "executed delegates; add --mode virtual"
+        del others["scheduler"]  # which runs parts of a sweep, too
+    for option, value in others.items():
         if value is not None:
-            option = name.replace("_", "-")
-            raise UsageError(f"--{option} needs executed delegates; add --mode virtual")
+            raise UsageError(f"--{option.replace('_', '-')} needs {needed}")
+    if mode != "model":
+        return _run_delegates(form, scenarios, mode, transport, hosts.cluster(mode), log, output)
     if len(scenarios) == 1 and engine == "simpy":
         # Among several scenarios an unsupported one becomes a row; alone it is wrong use.
         simulate.check(model.single_view(scenarios[0]))
@@ -196,12 +162,12 @@ def consensus(
         progress=console.is_interactive(),
     )
     console.save(runs, output, provenance=machine.provenance())
-    means = models.over_seeds(runs) if runs["seed"].nunique() > 1 else None
-    table = scenarios[0].costs
     data = {"kind": Kind.MODELLED, "costs": table.source, "runs": console.records(runs)}
-    if means is not None:
+    shown = tables.runs(runs, _printed(runs))
+    if runs["seed"].nunique() > 1:
+        means = models.over_seeds(runs)
         data["over_seeds"] = console.records(means)
-    shown = tables.runs(runs, _printed(runs)) if means is None else tables.over_seeds(means)
+        shown = tables.over_seeds(means)
     ok = (runs["status"] == "ok").all() and runs["is_safe"].all()
     remarks = [*remarks_of.modelled(runs, table), *remarks_of.given(runs, table)]
     return console.show(form, data, shown, remarks=remarks, ok=bool(ok))
@@ -209,8 +175,9 @@ def consensus(
 
 def _run_delegates(
     form: values.Format,
-    asked: _Request,
     scenarios: list[Scenario],
+    mode: Any,
+    transport: str | None,
     cluster: Cluster | None,
     log: Path | None,
     output: Path | None,
@@ -225,70 +192,44 @@ def _run_delegates(
 
     for scenario in scenarios:
         # All scenarios are checked before the first one runs.
-        modes.check_mode(scenario, asked.mode, asked.transport, log)
+        modes.check_mode(scenario, mode, transport, log)
     if log is not None:
         outputs.claim(log)
     runs = []
-    settings: dict[str, Any] = {"mode": asked.mode, "transport": asked.transport}
     # All runs on loopback share the process that starts their nodes.
-    opened = None
-    if asked.mode == "loopback":
-        opened = modes.open_fork_server(scenarios[0], asked.transport)
+    opened = modes.open_fork_server(scenarios[0], transport) if mode == "loopback" else None
     with opened or nullcontext() as fork_server:
         bar = tqdm(scenarios, disable=not console.is_interactive(), unit="run")
         for number, scenario in enumerate(bar):
+            shared: dict[str, Any] = {"fork_server": fork_server, "scheduler": cluster}
             folder = log and log / f"run-{number}"
-            run = modes.run(
-                scenario, **settings, log=folder, fork_server=fork_server, scheduler=cluster
-            )
-            runs.append(run)
+            runs.append(modes.run(scenario, mode=mode, transport=transport, log=folder, **shared))
+    last, costs = runs[-1], scenarios[0].costs
     frame = consensus.frame(runs)
-    machines = {"cluster": runs[-1].cluster} if cluster else {}
+    machines = {"cluster": last.cluster} if cluster else {}
     console.save(frame, output, provenance=machine.provenance() | machines)
-    data = {
-        "kind": runs[0].kind,
-        "mode": asked.mode,
-        "transport": runs[0].transport,
-        "costs": scenarios[0].costs.source,
-        "runs": console.records(frame),
-    }
+    data = {"kind": last.kind, "mode": mode, "transport": last.transport, "costs": costs.source}
+    data |= {"runs": console.records(frame), **machines}
+    remarks = [
+        *remarks_of.executed(frame, is_cluster=cluster is not None),
+        *console.cluster_remarks(machines.get("cluster", {})),
+        *remarks_of.given(frame, costs),
+    ]
     ok = bool(frame["is_safe"].all() and frame["is_live"].all())
-    remarks = [*remarks_of.executed(frame, is_cluster=cluster is not None)]
-    if cluster is not None:
-        data["cluster"] = runs[-1].cluster
-        remarks += console.cluster_remarks(runs[-1].cluster)
-    remarks += remarks_of.given(frame, scenarios[0].costs)
     return console.show(form, data, tables.delegates(frame), remarks=remarks, ok=ok)
 
 
-def _scenarios(
-    asked: _Request,
-    networks: list[Network],
-    sizes: list[tuple[int, int]],
-    seeds: tuple[int, ...],
-    changes: dict[str, Any],
-) -> list[Scenario]:
-    names = console.algorithm_names(asked.algorithm or ["Falcon-512"], asked.added)
-    values.within("--seeds", seeds, 0)
-    total = len(names) * len(networks) * len(sizes) * len(seeds)
-    # Each list is bounded on its own, but their product is not.
-    if total > (most := values.MAX_VALUES):
-        raise UsageError(f"the options must give at most {most} runs; got {total}. Shorten lists.")
+def _costs(source: str, names: list[str], preset: Any) -> Any:
     # Imported late: the costs may have to be measured.
     from pqchain.works.costing import cost_table
 
-    costs = cost_table(asked.costs, names, preset=asked.preset, progress=console.is_interactive())
-    for name in names:
-        if name not in costs:
-            raise UsageError(
-                f"--algorithm must be one of {', '.join(costs)} with costs {costs.source}; got "
-                f"{name}. Add --costs measured."
-            )
-    changes["costs"] = costs
-    return [
-        Scenario(algorithm=name, network=link, nodes=size, delegates=count, seed=seed, **changes)
-        for name, link, (size, count), seed in product(names, networks, sizes, seeds)
-    ]
+    costs = cost_table(source, names, preset=preset, progress=console.is_interactive())
+    if missing := [name for name in names if name not in costs]:
+        raise UsageError(
+            f"--algorithm must be one of {', '.join(costs)} with costs {costs.source}; got "
+            f"{missing[0]}. Add --costs measured."
+        )
+    return costs
 
 
 def _sizes(
@@ -318,11 +259,8 @@ def _sizes(
 
 
 def _changes(changes: dict[str, Any], faults: dict[str, Any]) -> dict[str, Any]:
-    rule = changes.get("proposal", _DEFAULTS["proposal"])
-    if changes.get("round_seconds") and rule != "luck":
-        raise UsageError(
-            f"--round-seconds needs --rule luck; got {changes['round_seconds']:g} and --rule {rule}"
-        )
+    if (seconds := changes.get("round_seconds")) and changes.get("proposal") != "luck":
+        raise UsageError(f"--round-seconds needs --rule luck; got {seconds:g} without that rule")
     made = Faults(**faults)
     if made.any and "view_timeout_seconds" not in changes:
         raise UsageError(

@@ -57,7 +57,7 @@ def _summary(target: str) -> str:
 
 
 def command(app: App, words: Sequence[str], width: int, *, everything: bool) -> str:
-    """Return the help of a command; with `everything` also its rarer options and its details."""
+    """Return the help of a command; with `everything` also its rarer options."""
     usage = " ".join(["usage: pqchain", *words])
     if app.default_command is None:
         first, _, rest = inspect.cleandoc(app.help).partition("\n\n")
@@ -76,14 +76,12 @@ def command(app: App, words: Sequence[str], width: int, *, everything: bool) -> 
     for row in shown:
         title = "arguments" if _is_positional(row) else _group(row)
         groups.setdefault(title, []).extend(_entry(_usage(row), _about(row, described), width))
-    module = inspect.getdoc(inspect.getmodule(app.default_command)) or ""
-    details = module.partition("\n\n")[2] if len(words) == 1 else ""
-    if details or not all(row.show for row in arguments):
-        groups["output"] += _entry("--help-all", "show the rarer options, and details", width)
+    if not all(row.show for row in arguments):
+        groups["output"] += _entry("--help-all", "show the rarer options, too", width)
     return "\n\n".join([
         " ".join([usage, *positional, "[OPTIONS]"]), *_prose(description, width),
         *("\n".join([f"{title}:", *lines]) for title, lines in groups.items() if lines),
-        *_prose(details if everything else "", width), *_prose(examples, width),
+        *_prose(examples, width),
     ])  # fmt: skip
 
 

@@ -1,27 +1,4 @@
-"""Replay how nodes recover and re-encode blocks after a node failure.
-
-Ten nodes hold a block as ten chunks of a (7,3) Reed-Solomon code. One fails; the other nine detect
-it by heartbeats, gather chunks, decode, check hashes and encode with (6,3).
-
-Modes:
-  virtual   every byte of QUIC, TLS and the codec is executed; clock, links and the rates of
-            decoding, encoding, hashing and files are modelled; results depend on the seed only
-  loopback  a process per node and real sockets; all times are measured, links are not shaped
-  netns     as loopback, between network namespaces with shaped links; needs root
-  cluster   as loopback, on the workers of a Dask cluster, with their own network
-
-Phases: transfer, decode, encode, io (files), other (hashes, checks, confirmations)
-
-Ways of --ways. One of five nodes fails; the others gather four blocks. Every combination of rate,
-delay and loss is replayed in every way with the same seeds, and the fastest way is marked.
-
-  tcp              TCP with TLS; needs sockets: --mode netns (root)
-  quic             a stream per chunk over existing sessions, NewReno congestion control
-  quic-one-stream  one stream for all chunks of a node over existing sessions
-  quic-cubic       as quic, with another congestion control; quic-bbr, too
-  quic-fresh       new sessions with a full handshake
-  quic-0-rtt       new sessions with a 0-RTT handshake
-"""
+"""Replay how nodes recover and re-encode blocks after a node failure."""
 
 from __future__ import annotations
 
@@ -38,8 +15,6 @@ from pqchain.reencode.scenario import Compute, ReplayScenario
 from pqchain.wire.transports import registry
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     ReplayOptions: TypeAlias = dict[str, Any]
     ComputeOptions: TypeAlias = dict[str, Any]
 else:
@@ -69,8 +44,10 @@ def reencode(
 ) -> int:
     """Replay how nodes recover and re-encode blocks after a node failure.
 
-    With --ways, one repair is replayed by each of these variants of TCP and QUIC over links of each
-    rate, delay and loss.
+    Modes: virtual, where links and rates of computing are modelled; loopback, with a process per
+    node and measured times; netns, between network namespaces (root); cluster, on the workers of
+    --scheduler. With --ways, one repair is replayed by each of these variants of TCP and QUIC over
+    links of each rate, delay and loss.
 
     Args:
         preset: quick: one block of 2 MB; paper: ten blocks of 64 MB at 10 Gbit/s
@@ -95,9 +72,7 @@ def reencode(
     links = {"bits_per_second": bits_per_second, "delay_seconds": delay_seconds, "loss": loss}
     given = {name: values for name, values in links.items() if values}
     if ways:
-        frame = _sweep(changes or {}, ways, repeats or 3, given)
-        console.save(frame, output)
-        return _show_links(form, frame, plot)
+        return _sweep(form, changes or {}, ways, repeats or 3, given, plot, output)
     if several := [name for name, values in given.items() if len(values) > 1]:
         raise UsageError(f"--{several[0].replace('_', '-')} with several values needs --ways")
     if plot is not None:
@@ -118,12 +93,9 @@ def reencode(
         runs = repeats * max(len(kinds), 1)
         size = BYTES.text(chosen.transfer_bytes, exact=True)
         console.print_stderr(f"{runs} run{'s'[: runs != 1]} of {size} of chunks.")
+        progress = console.is_interactive()
         frame = replays.replay(
-            chosen,
-            streams=kinds,
-            repeats=repeats,
-            progress=console.is_interactive(),
-            scheduler=cluster,
+            chosen, streams=kinds, repeats=repeats, progress=progress, scheduler=cluster
         ).frame
     provenance = frame.attrs.get("provenance", {})
     console.save(frame, output)
@@ -151,10 +123,16 @@ def _claimed_percent() -> float:
 
 
 def _sweep(
-    changes: dict[str, Any], ways: tuple[str, ...], repeats: int, links: dict[str, Any]
-) -> pd.DataFrame:
-    """Replay a repair in each way over each kind of link."""
-    from pqchain.reencode import sweeps
+    form: values.Format,
+    changes: dict[str, Any],
+    ways: tuple[str, ...],
+    repeats: int,
+    links: dict[str, Any],
+    plot: Path | None,
+    output: Path | None,
+) -> int:
+    """Replay a repair in each way over each kind of link, and show the times."""
+    from pqchain.reencode import sweeps, tables
 
     base = replace(sweeps.SMALL, **changes)
     # The sweep varies rate, delay and loss, which loopback cannot.
@@ -163,14 +141,9 @@ def _sweep(
             f"--mode must be virtual or netns, whose links are shaped; got {base.mode}"
         )
     known = [values.canonical_case(name, sweeps.WAYS) for name in ways]
-    return sweeps.sweep(
-        base, ways=known, repeats=repeats, progress=console.is_interactive(), **links
-    )
-
-
-def _show_links(form: values.Format, frame: pd.DataFrame, plot: Path | None) -> int:
-    from pqchain.reencode import tables
-
+    progress = console.is_interactive()
+    frame = sweeps.sweep(base, ways=known, repeats=repeats, progress=progress, **links)
+    console.save(frame, output)
     if plot is not None:
         from pqchain import plots
 

@@ -5,7 +5,7 @@ A converter states the option, the condition and the value if a text is invalid.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
@@ -14,7 +14,7 @@ from cyclopts import App, Parameter
 from typing_extensions import TypedDict
 
 from pqchain import checks
-from pqchain.errors import DataError, UnknownPaper, UsageError, short_repr
+from pqchain.errors import UnknownPaper, UsageError, short_repr
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,13 +38,18 @@ def canonical_case(name: str, known: Iterable[str]) -> str:
     return {spelling.casefold(): spelling for spelling in known}.get(name.casefold(), name)
 
 
+def _converted(convert: Callable[[Any, Sequence[Token]], Any], **settings: Any) -> Parameter:
+    return Parameter(converter=convert, n_tokens=1, accepts_keys=False, **settings)
+
+
+def _texts(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
+    """Yield the text of each token, and its option for messages."""
+    return ((token.value, token.keyword or "the argument") for token in tokens)
+
+
 def parsed(parse: Callable[[str, str], Any], **settings: Any) -> Parameter:
     """Return a parameter whose text is parsed by `parse(text, option)`; the last text counts."""
-
-    def convert(_: Any, tokens: Sequence[Token]) -> Any:
-        return parse(tokens[-1].value, tokens[-1].keyword or "the argument")
-
-    return Parameter(converter=convert, n_tokens=1, accepts_keys=False, **settings)
+    return _converted(lambda _, tokens: parse(*list(_texts(tokens))[-1]), **settings)
 
 
 def listed(parse: Callable[[str, str], Iterable[Any]], **settings: Any) -> Parameter:
@@ -52,31 +57,24 @@ def listed(parse: Callable[[str, str], Iterable[Any]], **settings: Any) -> Param
 
     def convert(_: Any, tokens: Sequence[Token]) -> tuple[Any, ...]:
         # A dict keeps the order and drops duplicates.
-        return tuple(
-            dict.fromkeys(
-                value
-                for token in tokens
-                for value in parse(token.value, token.keyword or "the argument")
-            )
-        )
+        return tuple(dict.fromkeys(value for row in _texts(tokens) for value in parse(*row)))
 
-    return Parameter(converter=convert, n_tokens=1, accepts_keys=False, **settings)
+    return _converted(convert, **settings)
 
 
-def whole_number(text: str, option: str) -> int:
-    """Parse a whole number. Raises UsageError."""
-    try:
-        return int(text)
-    except ValueError:
-        raise UsageError(f"{option} must be a whole number; got {short_repr(text)}") from None
+def _reader(kind: Callable[[str], Any], noun: str) -> Callable[[str, str], Any]:
+    """Return a parser of numbers, which raises UsageError."""
+
+    def read(text: str, option: str) -> Any:
+        try:
+            return kind(text)
+        except ValueError:
+            raise UsageError(f"{option} must be {noun}; got {short_repr(text)}") from None
+
+    return read
 
 
-def number(text: str, option: str) -> float:
-    """Parse a number. Raises UsageError."""
-    try:
-        return float(text)
-    except ValueError:
-        raise UsageError(f"{option} must be a number; got {short_repr(text)}") from None
+whole_number, number = _reader(int, "a whole number"), _reader(float, "a number")
 
 
 def name_list(text: str, option: str) -> list[str]:
@@ -124,15 +122,13 @@ def _choice(hint: Any, tokens: Sequence[Token]) -> str:
     # The hint of an optional choice is a union of a Literal and None.
     literals = [hint, *get_args(hint)]
     choices = [name for part in literals for name in get_args(part) if isinstance(name, str)]
-    text = tokens[-1].value
+    text, option = list(_texts(tokens))[-1]
     if (name := canonical_case(text, choices)) not in choices:
-        expected = f"one of {', '.join(choices)}"
-        option = tokens[-1].keyword or "the argument"
-        raise UsageError(f"{option} must be {expected}; got {short_repr(text)}")
+        raise UsageError(f"{option} must be one of {', '.join(choices)}; got {short_repr(text)}")
     return name
 
 
-CHOICE = Parameter(converter=_choice, n_tokens=1, accepts_keys=False)
+CHOICE = _converted(_choice)
 """Marks a Literal, whose names ignore case."""
 
 
@@ -146,7 +142,7 @@ def _sides(_: Any, tokens: Sequence[Token]) -> tuple[tuple[str, ...], ...]:
     return tuple(map(tuple, sides))
 
 
-SIDES = Parameter(converter=_sides, n_tokens=1, accepts_keys=False, consume_multiple=True)
+SIDES = _converted(_sides, consume_multiple=True)
 """Marks an option with several values, which may be repeated: each use is a tuple."""
 
 
@@ -207,19 +203,15 @@ def existing_file(path: Path) -> Path:
 
 
 def _measurements(text: str, _: str) -> pd.DataFrame:
+    path = existing_file(Path(text))
     from pqchain import results
 
-    path = existing_file(Path(text))
-    try:
-        return results.load(path)
-    except DataError as error:
-        raise UsageError(str(error)) from error
+    return results.load(path)
 
 
 def table_path(text: str, option: str = "the file") -> Path:
     """Check early that a table can be written to a path; return the path. Raises UsageError."""
-    path = Path(text)
-    if path.suffix != ".csv":
+    if (path := Path(text)).suffix != ".csv":
         raise UsageError(f"{option} must end in .csv; got {path}")
     from pqchain import results
 
@@ -229,8 +221,7 @@ def table_path(text: str, option: str = "the file") -> Path:
 
 def plot_path(text: str, option: str = "the file") -> Path:
     """Check early that a plot can be written to a path; return the path. Raises UsageError."""
-    path = Path(text)
-    if path.suffix not in (".pdf", ".svg", ".png", ".pgf"):
+    if (path := Path(text)).suffix not in (".pdf", ".svg", ".png", ".pgf"):
         raise UsageError(f"{option} must end in .pdf, .svg, .png or .pgf; got {path}")
     from pqchain.results.files import check_writable
 
@@ -249,10 +240,6 @@ def _work_key(text: str, _: str = "") -> str:
     return text.casefold()
 
 
-def _work_keys(text: str, option: str) -> list[str]:
-    return [_work_key(name) for name in name_list(text, option)]
-
-
 Whole: TypeAlias = Annotated[int, parsed(whole_number)]
 Number: TypeAlias = Annotated[float, parsed(number)]
 Names: TypeAlias = Annotated[tuple[str, ...], listed(name_list)]
@@ -260,7 +247,9 @@ Names: TypeAlias = Annotated[tuple[str, ...], listed(name_list)]
 Integers: TypeAlias = Annotated[tuple[int, ...], listed(integers)]
 Numbers: TypeAlias = Annotated[tuple[float, ...], listed(numbers)]
 Work: TypeAlias = Annotated[str, parsed(_work_key)]
-Works: TypeAlias = Annotated[tuple[str, ...], listed(_work_keys)]
+Works: TypeAlias = Annotated[
+    tuple[str, ...], listed(lambda text, option: map(_work_key, name_list(text, option)))
+]
 PlotFile: TypeAlias = Annotated[Path, parsed(plot_path)]
 TableFile: TypeAlias = Annotated[Path, parsed(table_path)]
 Preset: TypeAlias = Annotated[
@@ -322,9 +311,9 @@ class ClusterOptions:
     ] = None
 
     def cluster(self, mode: str) -> Cluster | None:
-        """Return the cluster; None in other modes than "cluster".
+        """Return the cluster; None in other modes than "cluster", whose options raise UsageError.
 
-        Raises UsageError for a missing option, and for options that need mode "cluster".
+        So does a missing scheduler.
         """
         from pqchain.wire.drivers.cluster import Cluster
 
@@ -332,9 +321,8 @@ class ClusterOptions:
         if mode == "cluster":
             return Cluster(**given) if "scheduler" in given else Cluster.of(None)
         for name, value in given.items():
-            raise UsageError(
-                f"--{name.replace('_', '-')} {value} needs --mode cluster; got --mode {mode}"
-            )
+            option = f"--{name.replace('_', '-')} {value}"
+            raise UsageError(f"{option} needs --mode cluster; got --mode {mode}")
         return None
 
 

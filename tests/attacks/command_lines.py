@@ -43,10 +43,9 @@ QUICK: Mapping[str, str] = {
     "conform vectors": "--algorithm Falcon-512 --output new", "engine run": "nothing",
     "consensus": "--exponents 1 --blocks 1", "doctor": "--example",
     "gas": "--rounds 2 --algorithm Ed25519",
-    "falcon keys": "--public-key a.pk --secret-key a.sk",
     "plot": "speed machine.csv --output a.svg",
-    "falcon sign": "message --secret-key short.sk --output a.sig", "study": "pqdpol --draws 1",
-    "falcon verify": "message message --public-key short.sk", "reencode": "--block-bytes 60000",
+    "study": "pqdpol --draws 1",
+    "reencode": "--block-bytes 60000",
     "reproduce": "--only nobody", "whatif": "bnb Falcon-512 --draws 1 --measurements machine.csv",
 }  # fmt: skip
 """Arguments with which a command ends soon. A hostile value comes after them or replaces them."""

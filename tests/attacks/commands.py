@@ -29,7 +29,6 @@ ROOT = Path(__file__).resolve().parents[2]
 _SWEEP = "consensus --algorithm Falcon-512 --exponents 1,2 --seeds 0..5 --blocks 2"
 
 COMMANDS: dict[str, str] = {
-    "falcon keys": "falcon keys --public-key my.pk --secret-key my.sk",
     "algorithms": "algorithms",
     "papers": "papers pqdpol",
     "doctor": "doctor --json",

@@ -48,7 +48,6 @@ _UNRELATED = (
     "algorithms",
     "papers pqdpol",
     "study pqdpol",
-    "falcon keys --public-key p --secret-key s",
 )
 
 

@@ -47,11 +47,11 @@ def test_sample_of_hostile_command_lines_has_no_defects(server: Popen[str]) -> N
 def test_writes_to_system_folders_are_detected(
     server: Popen[str],
 ) -> None:
-    words = "falcon keys --public-key /etc/a.pk --secret-key b.sk"
+    words = "plot sizes --algorithm Falcon-512 --output /etc/a.svg"
     line = CommandLine(tuple(words.split()))
     for _ in range(2):  # on the second run the file is absent again
         result = command_lines.ask(server, line)
-        assert (result["code"], result["changed"]) == (0, ["/etc/a.pk"])
+        assert (result["code"], result["changed"]) == (0, ["/etc/a.svg"])
         assert command_lines.verdict(line, result)[0] is Outcome.DAMAGE
 
 

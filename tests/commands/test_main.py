@@ -240,9 +240,9 @@ def test_help_lists_every_option_once_in_eighty_columns(words, capsys, monkeypat
         ("algorithms --json --latex", "exclude each other"),
         ("algorithms extra", "unexpected argument 'extra'"),
         ("study pqdpol --draws 2.5", "--draws must be a whole number; got '2.5'"),
-        ("falcon", "name a COMMAND: keys, sign"),
-        ("falcon sing", "unknown command 'sing'; did you mean 'sign'?"),
-        ("falcon sign note", "--secret-key must be given a value"),
+        ("falcon", "name a COMMAND: profile, model"),
+        ("falcon modle", "unknown command 'modle'; did you mean 'model'?"),
+        ("engine run", "NAME must be given a value"),
     ],
 )
 def test_wrong_use_states_option_condition_and_value(arguments, message, refused):
