@@ -16,6 +16,9 @@ _FAMILY_FACTS = (
     "security_source", "checked", "version", "avx2_corrected",
 )  # fmt: skip
 
+_NUMERIC = ("level", "public key", "secret key", "sig / ct")
+_TITLES = ("name", *_NUMERIC, "status", "from")
+
 
 def algorithms(
     *,
@@ -39,35 +42,28 @@ def algorithms(
       pqchain algorithms --implementations    list implementations, and whether they run here
     """
     if implementations:
-        for option, value in (("kind", kind), ("family", family), ("all", all_)):
-            if value:
-                raise UsageError(
-                    f"--{option} selects algorithms, not --implementations; leave one out"
-                )
+        if kind or family or all_:
+            raise UsageError("--implementations cannot be combined with --kind, --family or --all")
         return _show_implementations(form)
     name = family and values.canonical_case(family, registry.FAMILIES)
     if name is not None and name not in registry.FAMILIES:
         raise UnknownName("family", name, registry.FAMILIES, "`pqchain algorithms`.")
     rows = [registry.get(row) for row in registry.names(kind, family=name, everything=all_)]
     note = "Sizes in bytes; ~ marks a mean of varying length. --json has sources and aliases."
-    return console.show(form, list(map(_record, rows)), _table(rows), remarks=[note])
+    columns = [Column(title, numeric=title in _NUMERIC) for title in _TITLES]
+    table = Table(columns=columns, rows=list(map(_cells, rows)))
+    return console.show(form, list(map(_record, rows)), table, remarks=[note])
 
 
-def _table(rows: list[registry.Algorithm]) -> Table:
-    numeric = ("level", "public key", "secret key", "sig / ct")
-    titles = ("name", *numeric, "status", "from")
-    cells = []
-    for row in rows:
-        output = f"{'~' * row.signature_varies}{row.signature_bytes or row.ciphertext_bytes}"
-        sizes = row.nist_level or figures.MISSING, row.public_key_bytes, row.secret_key_bytes
-        cells.append([row.name, *sizes, output, _status(row), _libraries(row)])
-    columns = [Column(title, numeric=title in numeric) for title in titles]
-    return Table(columns=columns, rows=cells)
-
-
-def _status(row: registry.Algorithm) -> str:
+def _cells(row: registry.Algorithm) -> list[Any]:
+    output = f"{'~' * row.signature_varies}{row.signature_bytes or row.ciphertext_bytes}"
+    sizes = row.nist_level or figures.MISSING, row.public_key_bytes, row.secret_key_bytes
     version = row.family_facts.version
-    return f"{row.status} (set of {version})" if version else row.status
+    status = f"{row.status} (set of {version})" if version else row.status
+    libraries = ", ".join(dict.fromkeys(name.partition("/")[0] for name in row.implementations))
+    if not row.default_build:
+        libraries += " (PQCHAIN_ALGORITHMS=all)"
+    return [row.name, *sizes, output, status, libraries or "none in this version"]
 
 
 def _record(row: registry.Algorithm) -> dict[str, Any]:
@@ -77,13 +73,6 @@ def _record(row: registry.Algorithm) -> dict[str, Any]:
         "operations": list(row.operations),
         **{name: getattr(row.family_facts, name) for name in _FAMILY_FACTS},
     }
-
-
-def _libraries(row: registry.Algorithm) -> str:
-    libraries = dict.fromkeys(name.partition("/")[0] for name in row.implementations)
-    if not row.default_build:
-        return f"{', '.join(libraries)} (PQCHAIN_ALGORITHMS=all)"
-    return ", ".join(libraries) or "none in this version"
 
 
 def _show_implementations(form: values.Format) -> int:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def bench(
@@ -24,7 +21,6 @@ def bench(
     append: values.TableFile | None = None,
     submit: Annotated[Path | None, values.RARE] = None,
     cycles: Annotated[bool, values.RARE] = False,
-    samples: Annotated[bool, values.RARE] = False,
     resume: bool = False,
     output: values.Output | None = None,
     form: values.Format = values.TEXT,
@@ -47,7 +43,6 @@ def bench(
         submit: measure everything with preset paper and write FOLDER/<machine id> for
             data/measurements; refused on a busy machine or with uncommitted changes
         cycles: show quartiles and median in cycles, as SUPERCOP does
-        samples: save every sample too, in FILE-samples.csv
         resume: go on with the last run of the same command, which was interrupted
 
     Examples:
@@ -57,7 +52,7 @@ def bench(
       pqchain bench --algorithm Falcon-512 --cycles --latex     quartiles for a paper
       pqchain bench --proofs 16,64,256,2x64                     proofs that aggregate signatures
       pqchain bench --append history.csv                        history for `pqchain compare`
-      pqchain bench --preset paper --output mine.csv --samples
+      pqchain bench --preset paper --output mine.csv
       pqchain bench --submit data/measurements                  for a pull request
     """
     asked = {
@@ -65,56 +60,44 @@ def bench(
         "scheme": scheme,
     }  # fmt: skip
     if proofs:
-        others = {**asked, "append": append, "cycles": cycles, "samples": samples}
-        _exclude("--proofs cannot be combined with", {**others, "resume": resume, "submit": submit})
-        return _run_proofs(form, proofs, signatures, output)
+        others = {"append": append, "cycles": cycles, "resume": resume, "submit": submit}
+        _exclude("--proofs cannot be combined with", {**asked, **others})
+        from pqchain.bench import proofs as proving
+        from pqchain.bench import tables
+
+        frame = proving.measure_proofs(proving.parse_sizes(proofs), signatures=signatures)
+        console.save(frame, output)
+        return console.show_measurements(form, "proofs", frame, tables.proof_table(frame))
     if signatures is not None:
         raise UsageError("--signatures is for --proofs; add it, or leave --signatures out")
     names = console.algorithm_names(algorithm, console.register_schemes(scheme)) or None
     # Imported after the names are checked, so that a wrong name is rejected quickly.
-    from pqchain.bench import operations, presets, runs, stored, tables, variation
+    from pqchain.bench import operations, runs, stored, tables, variation
 
-    samples_output = output
-    if samples:
-        if output is None:
-            raise UsageError(
-                "--samples needs --output FILE.csv; the samples go to FILE-samples.csv"
-            )
-        # Output files are checked before the measurement, which may take minutes.
-        samples_output = values.table_path(str(output.with_name(f"{output.stem}-samples.csv")))
     if submit is not None:
         _exclude("--submit measures everything; leave out", asked)
         stored.check_submission(submit, preset or "paper")
         preset = "paper"
     if output is not None and runs.is_history(output):
         raise UsageError(f"{output} is a history; use --append, or name a new file")
-    settings = {name: asked[name] for name in ("algorithm", "operation", "implementation")}
-    with console.resumable(
-        "bench", preset=preset, scheme=scheme, resume=resume, **settings
-    ) as checkpoint:
+    with console.resumable("bench", preset=preset, resume=resume, **asked) as options:
         measurements = operations.measure(
             names,
             list(operation) or None,
             list(implementation) or None,
-            preset=preset or presets.preset(),
-            progress=console.is_interactive(),
-            # --cycles computes its quartiles from the samples.
-            keep_samples=samples or cycles,
-            checkpoint=checkpoint,
+            keep_samples=cycles,
             warn=False,  # shown with the table, and in --json
+            **options,
         )
-        provenance = measurements.attrs["provenance"]
-        all_samples = measurements.attrs.pop("samples", None)
+        samples = measurements.attrs.pop("samples", None)
         console.save(measurements, output)
-        if samples and all_samples is not None:
-            console.save(all_samples, samples_output, provenance=provenance)
         if submit is not None:
             console.print_stderr(f"Saved: {stored.save(measurements, submit).parent}")
         if append is not None:
             runs.append(measurements, append)
             console.print_stderr(f"Added to: {append}")
-    if cycles and all_samples is not None:
-        quartiles = variation.quartiles(all_samples)
+    if samples is not None:
+        quartiles = variation.quartiles(samples)
         table = tables.quartile_table(quartiles)
         return console.show_measurements(form, "quartiles", measurements, table, rows=quartiles)
     table = tables.operation_table(measurements)
@@ -124,13 +107,3 @@ def bench(
 def _exclude(message: str, options: dict[str, Any]) -> None:
     if named := [f"--{name}" for name, value in options.items() if value]:
         raise UsageError(f"{message} {', '.join(named)}; leave those out")
-
-
-def _run_proofs(
-    form: values.Format, sizes: tuple[str, ...], signatures: Path | None, output: Path | None
-) -> int:
-    from pqchain.bench import proofs, tables
-
-    frame: pd.DataFrame = proofs.measure_proofs(proofs.parse_sizes(sizes), signatures=signatures)
-    console.save(frame, output)
-    return console.show_measurements(form, "proofs", frame, tables.proof_table(frame))

@@ -51,23 +51,16 @@ def chain(
     # Unknown names are rejected before the slower imports.
     for name in () if wants_all else algorithm:
         algorithms.split_hybrid(name)
-    from pqchain.bench import blocks, presets, tables
+    from pqchain.bench import blocks, tables
 
-    settings: dict[str, Any] = {
-        "transactions": transactions, "threads": list(threads), "key_mode": key_mode,
-        "implementation": implementation, "data_bytes": data_bytes,
-    }  # fmt: skip
-    with console.resumable(
-        "chain", preset=preset, scheme=scheme, resume=resume, algorithm=algorithm, **settings
-    ) as checkpoint:
-        frame = blocks.measure_blocks(
-            None if wants_all else [*algorithm, *added] or ["Falcon-512"],
-            **settings,
-            preset=preset or presets.preset(),
-            progress=console.is_interactive(),
-            checkpoint=checkpoint,
-            warn=False,  # shown with the table, and in --json
-        )
+    names = None if wants_all else [*algorithm, *added] or ["Falcon-512"]
+    settings: dict[str, Any] = {"transactions": transactions, "threads": list(threads)}
+    settings |= {"key_mode": key_mode, "implementation": implementation, "data_bytes": data_bytes}
+    asked: dict[str, Any] = {"preset": preset, "scheme": scheme, "resume": resume}
+    asked["algorithm"] = algorithm
+    with console.resumable("chain", **asked, **settings) as options:
+        # The warnings are shown with the table, and in --json.
+        frame = blocks.measure_blocks(names, **settings, **options, warn=False)
         frame.attrs.pop("rounds", None)
         console.save(frame, output)
     # LaTeX and Markdown are for tables, also of a single algorithm.

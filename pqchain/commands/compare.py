@@ -40,12 +40,14 @@ def compare(
         raise UsageError("name a file of `pqchain bench --output`, or a machine")
     named = [*files, *(name for side in with_ for name in side)]
     # Missing files are rejected before the slower imports.
-    for name in named:
-        if Path(name).suffix:
-            values.existing_file(Path(name))
-        if Path(name).suffix != ".csv" and Path(name).exists():
-            expected = "a table of `pqchain bench --output` (FILE.csv) or a machine of data/"
-            raise UsageError(f"{name} must be {expected}measurements; name one of these")
+    for path in map(Path, named):
+        if path.suffix:
+            values.existing_file(path)
+        if path.suffix != ".csv" and path.exists():
+            raise UsageError(
+                f"{path} must be a table of `pqchain bench --output` (FILE.csv) or a machine of "
+                "data/measurements; name one of these"
+            )
     from pqchain import results
     from pqchain.bench import comparing, runs, sides, stored, tables
 

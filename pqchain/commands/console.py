@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from pqchain.commands.values import Format
     from pqchain.render.table import Table
-    from pqchain.results.checkpoint import Checkpoint
 
 SUCCESS, CHECK_FAILED, USAGE_ERROR = 0, 1, 2  # exit codes of a command
 
@@ -154,32 +153,28 @@ def algorithm_names(names: Iterable[str], added: Iterable[str] = ()) -> list[str
 
 @contextmanager
 def resumable(
-    command: str,
-    *,
-    preset: str | None,
-    scheme: Iterable[str] = (),
-    resume: bool = False,
-    **settings: Any,
-) -> Iterator[Checkpoint]:
-    """Yield the checkpoint of a command with these settings; remove it if the block succeeds.
+    command: str, *, preset: Any, scheme: Iterable[str], resume: bool, **settings: Any
+) -> Iterator[dict[str, Any]]:
+    """Yield preset, progress and checkpoint of a measurement by a command with these settings.
 
     `settings` are those on which the measured values depend, besides preset, machine, version and
-    the content of the user's files. If the block fails or is interrupted, the user is told that the
-    values are kept.
+    the content of the user's files. The checkpoint is removed if the block succeeds; if it fails or
+    is interrupted, the user is told that the values are kept.
     """
     from pqchain import installation
     from pqchain.bench import presets
     from pqchain.results import machine
     from pqchain.results.checkpoint import Checkpoint
 
-    settings |= {"command": command, "preset": preset or presets.preset()}
+    preset = preset or presets.preset()
+    settings |= {"command": command, "preset": preset}
     settings["scheme"] = [[text, _content_digest(text)] for text in scheme]
     provenance = machine.provenance()
     settings |= {name: provenance[name] for name in ("machine_id", "commit")}
     settings["native"] = installation.installed_libraries()
     checkpoint = Checkpoint(settings, resume=resume)
     try:
-        yield checkpoint
+        yield {"preset": preset, "progress": is_interactive(), "checkpoint": checkpoint}
     except BaseException:
         if number := len(checkpoint):
             print_stderr(

@@ -83,20 +83,18 @@ def _coverage(form: values.Format, key: str | None) -> int:
     measurements = stored.load()
     frames = {work.key: work.printed(measurements, work.compute(Bench())) for work in works}
     frame = results.joined(frames.values(), printed.PRINTED)
-    remarks = [
+    remark = (
         f"Measured numbers are those distributed with pqchain ({variation.quality(measurements)}); "
         "`pqchain reproduce` measures on this machine and adds the results of complete runs."
-    ]
+    )
     table = printed.table(frame)
     if key is None:
-        columns = [Column("work"), Column("printed", numeric=True)]
-        columns += [Column(kind, numeric=True) for kind in printed.KINDS]
+        titles = ("printed", *printed.KINDS)
+        columns = [Column("work"), *(Column(title, numeric=True) for title in titles)]
         rows: list[list[object]] = [
             [name, len(part), *((part["kind"] == kind).sum() for kind in printed.KINDS)]
-            for name, part in frames.items()
+            for name, part in (frames | {"all": frame}).items()
         ]
-        rows.append(["all", *(sum(column) for column in list(zip(*rows, strict=True))[1:])])
-        table = Table(
-            columns=columns, rows=rows, caption="Printed numbers by the kind of pqchain's."
-        )
-    return console.show(form, console.records(frame), table, remarks=remarks)
+        caption = "Printed numbers by the kind of pqchain's."
+        table = Table(columns=columns, rows=rows, caption=caption)
+    return console.show(form, console.records(frame), table, remarks=[remark])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 from pqchain.commands import console, values
 from pqchain.figures import Kind
@@ -33,22 +35,14 @@ def reproduce(
       pqchain reproduce --scheme ./libmine.so     include your own scheme
     """
     added = console.register_schemes(scheme)
-    from pqchain import bench
     from pqchain import reproduce as reproduction
     from pqchain.works import printed
     from pqchain.works.work import split_ours
 
-    with console.resumable(
-        "reproduce", preset=preset, scheme=scheme, resume=resume, only=only
-    ) as checkpoint:
-        result = reproduction.run(
-            output,
-            preset=preset or bench.preset(),
-            only=list(only) or None,
-            algorithms=added,
-            progress=console.is_interactive(),
-            checkpoint=checkpoint,
-        )
+    asked: dict[str, Any] = {"preset": preset, "scheme": scheme, "resume": resume}
+    asked["only"] = only
+    with console.resumable("reproduce", **asked) as options:
+        result = reproduction.run(output, only=list(only) or None, algorithms=added, **options)
     claims, ours = split_ours(result.claims)
     is_published = claims["source"] == Kind.PUBLISHED
     columns = {
@@ -65,23 +59,17 @@ def reproduce(
     }
     index = str(result.output / "index.html")
     data = {
-        "ok": not result.failures,
-        "failures": result.failures,
-        "index": index,
+        **{"ok": not result.failures, "failures": result.failures, "index": index},
         "works": [work.work.key for work in result.results],
-        **{
-            name.replace(" ", "_").replace(",", "").replace("'", ""): count
-            for name, count in counts.items()
-        },
+        **{re.sub("[,']", "", name).replace(" ", "_"): count for name, count in counts.items()},
         "frames": {
             work.work.key: {name: console.records(frame) for name, frame in work.frames.items()}
             for work in result.results
         },
     }
-    if not form.json:
-        for name, verdicts in counts.items():
-            listed = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
-            console.print_stderr(f"{name:>38}: {listed}")
-        for failure in result.failures:
-            console.print_stderr(f"pqchain: {failure}")
-    return console.show(form, data, index, ok=not result.failures)
+    remarks = [
+        f"{name:>38}: {', '.join(f'{count} {verdict}' for verdict, count in verdicts.items())}"
+        for name, verdicts in counts.items()
+    ]
+    remarks += [f"pqchain: {failure}" for failure in result.failures]
+    return console.show(form, data, index, remarks=remarks, ok=not result.failures)

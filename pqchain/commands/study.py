@@ -104,13 +104,8 @@ def study(
     elif sensitivity is not None:
         raise UsageError(f"--sensitivity {figure} needs a page; add --page FILE.html")
     plan = settings.with_settings(studies.load(name), set_, added)
-    findings = studies.run(
-        plan,
-        measurements=measurements,
-        draws=draws,
-        preset=preset,
-        progress=console.is_interactive(),
-    )
+    options = {"measurements": measurements, "preset": preset, "draws": draws}
+    findings = studies.run(plan, progress=console.is_interactive(), **options)
     costs = {"costs": findings.costs.source}
     if output is not None:
         results.save(findings.frame, output, provenance=costs)

@@ -63,14 +63,8 @@ def whatif(
         )
     if page is not None:
         pages.check_page(page)
-    answer = studies.whatif(
-        plan,
-        names[0],
-        measurements=measurements,
-        draws=draws,
-        preset=preset,
-        progress=console.is_interactive(),
-    )
+    options = {"measurements": measurements, "preset": preset, "draws": draws}
+    answer = studies.whatif(plan, names[0], progress=console.is_interactive(), **options)
     outputs: list[str | Table] = [answer.text()]
     if bibtex:
         outputs = [f"{latex.escaped(answer.sentence)[:-1]}~\\cite{{pqchain}}.", answer.bibtex]

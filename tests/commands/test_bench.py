@@ -31,14 +31,11 @@ def test_bench_takes_names_repeated_and_by_commas(measured, capsys):
     assert shown["measurements"][0]["status"] == "ok"
 
 
-def test_bench_saves_with_provenance_and_samples(measured, tmp_path, capsys):
+def test_bench_saves_with_provenance(measured, tmp_path):
     output = tmp_path / "times.csv"
-    assert main(["bench", "--output", str(output), "--samples"]) == 0
+    assert main(["bench", "--output", str(output)]) == 0
     saved = results.load(output)
     assert saved.attrs["provenance"]["machine_id"] == frames.PROVENANCE["machine_id"]
-    samples = results.load(tmp_path / "times-samples.csv")
-    assert len(samples) == len(saved)
-    assert "times-samples.csv" in capsys.readouterr().err
 
 
 def test_failed_operation_exits_1(monkeypatch, capsys):
@@ -49,20 +46,12 @@ def test_failed_operation_exits_1(monkeypatch, capsys):
     assert main(["bench"]) == 1
 
 
-def test_samples_path_is_checked(measured, tmp_path, capsys):
-    (tmp_path / "a-samples.csv").mkdir()
-    assert main(["bench", "--output", str(tmp_path / "a.csv"), "--samples"]) == 2
-    assert "a-samples.csv must be a file" in capsys.readouterr().err
-    assert measured == []
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["bench", "--algorithm", "Falcon512"], "Falcon-512"),
         (["bench", "--algorithm", ","], "names separated by commas"),
         (["bench", "--preset", "slow"], "must be one of quick, paper"),
-        (["bench", "--samples"], "needs --output"),
         (["bench", "--algorithm", "Falcon-512", "--operation", "encapsulate"], "got encapsulate"),
         (["bench", "--output", "times.txt"], "must end in .csv"),
     ],
