@@ -1,4 +1,4 @@
-"""Model delegated consensus (PQ-DPoL): latency and throughput by scheme, network and size."""
+"""Model and execute delegated consensus."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def consensus(
     output: values.Output | None = None,
     form: values.Format = values.TEXT,
 ) -> int:
-    """Model a consensus of delegates: block latency and finalized transactions per second.
+    """Model delegated consensus (PQ-DPoL): latency and throughput by scheme, network and size.
 
     A LIST has commas and ranges, such as 1..5,8. --mode executes the delegates instead of
     modelling them.

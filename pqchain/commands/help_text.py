@@ -7,6 +7,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_origin
@@ -49,11 +50,19 @@ def overview(targets: Mapping[str, str], width: int) -> str:
 
 
 def _summary(target: str) -> str:
-    """Return the summary of a command: the first line of its module, which is not imported."""
-    place = find_spec(target.partition(":")[0])
+    """Return the first line of a command's function or module, which is not imported."""
+    module, _, name = target.partition(":")
+    tree = _parsed(module)
+    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+    found = next((node for node in functions if node.name == name), tree)
+    return (ast.get_docstring(found) or "").partition("\n")[0]
+
+
+@cache
+def _parsed(module: str) -> ast.Module:
+    place = find_spec(module)
     assert place is not None and place.origin is not None
-    tree = ast.parse(Path(place.origin).read_text(encoding="utf-8"))
-    return (ast.get_docstring(tree) or "").partition("\n")[0]
+    return ast.parse(Path(place.origin).read_text(encoding="utf-8"))
 
 
 def command(app: App, words: Sequence[str], width: int, *, everything: bool) -> str:

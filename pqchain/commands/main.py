@@ -31,10 +31,15 @@ from pqchain.installation import VERSION, missing
 if TYPE_CHECKING:
     from cyclopts import Token
 
-_CORE = (
-    "algorithms", "bench", "chain", "compare", "consensus", "doctor", "falcon", "gas", "papers",
-    "plot", "reencode", "reproduce", "study", "whatif",
-)  # fmt: skip
+_MODULES = {
+    "chains": ("study", "whatif"),
+    "comparing": ("compare", "plot"),
+    "installed": ("algorithms", "doctor"),
+    "measuring": ("bench", "chain", "gas"),
+    "publications": ("papers", "reproduce"),
+    **{name: (name,) for name in ("consensus", "falcon", "reencode")},
+}
+"""Commands by the module that defines them."""
 
 _INTERRUPTED = 128 + signal.SIGINT  # exit code after Ctrl-C, as in shells
 
@@ -46,7 +51,11 @@ def targets() -> Mapping[str, str]:
     Installed packages add commands by the entry-point group "pqchain.commands".
     """
     added = {point.name: point.value for point in entry_points(group="pqchain.commands")}
-    core = {name: f"pqchain.commands.{name}:{name}" for name in _CORE}
+    core = {
+        name: f"pqchain.commands.{module}:{name}"
+        for module, names in _MODULES.items()
+        for name in names
+    }
     return dict(sorted((added | core).items()))
 
 

@@ -4,8 +4,8 @@ import dataclasses
 import json
 
 from pqchain.bench import noise
-from pqchain.commands import doctor
 from pqchain.commands.main import main
+from pqchain.crypto import diagnosis
 from pqchain.errors import DataError
 from pqchain.works import papers
 
@@ -15,18 +15,18 @@ def test_unreadable_data_is_broken(monkeypatch, capsys):
         raise DataError("no folder")
 
     monkeypatch.setattr(papers, "published", fail)
-    monkeypatch.setattr(doctor, "examine", list)
+    monkeypatch.setattr(diagnosis, "examine", list)
     assert main(["doctor"]) == 1
     assert "!!  published tables" in capsys.readouterr().out
 
 
 def test_doctor_exits_1_only_if_an_essential_part_is_broken(monkeypatch, capsys):
-    optional = doctor.Diagnosis("Group", "pynq", "missing", "absent", disables="boards")
-    broken = doctor.Diagnosis("Group", "library", "broken", "bad", disables="x", fix="make")
-    monkeypatch.setattr(doctor, "examine", lambda: [optional])
+    optional = diagnosis.Diagnosis("Group", "pynq", "missing", "absent", disables="boards")
+    broken = diagnosis.Diagnosis("Group", "library", "broken", "bad", disables="x", fix="make")
+    monkeypatch.setattr(diagnosis, "examine", lambda: [optional])
     assert main(["doctor"]) == 0
     assert "Optional parts: 0 broken, 1 missing." in capsys.readouterr().out
-    monkeypatch.setattr(doctor, "examine", lambda: [optional, broken])
+    monkeypatch.setattr(diagnosis, "examine", lambda: [optional, broken])
     assert main(["doctor"]) == 1
     shown = capsys.readouterr().out
     assert "!!  library" in shown

@@ -6,14 +6,14 @@ import pytest
 
 from pqchain.bench.gas import ALGORITHMS
 from pqchain.bench.gas_units import clients
-from pqchain.commands import gas
 from pqchain.commands import main as cli
+from pqchain.commands import measuring
 
 
 @pytest.fixture
 def alone(monkeypatch):
     """Hide the distributions beside pqchain."""
-    monkeypatch.setattr(gas, "entry_points", lambda group: ())
+    monkeypatch.setattr(measuring, "entry_points", lambda group: ())
 
 
 @pytest.mark.native
