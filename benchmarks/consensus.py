@@ -27,7 +27,7 @@ from harness import spread, table
 
 from pqchain.consensus import Scenario, named
 from pqchain.consensus.engines import fast, simulate
-from pqchain.consensus.engines.compiled import HAS_NUMBA
+from pqchain.consensus.engines.rows import HAS_NUMBA
 from pqchain.consensus.model import single_view
 from pqchain.consensus.view import NEVER, Outcome, View
 from pqchain.works import papers
@@ -79,7 +79,7 @@ def view(case: Case, nodes: int, delegates: int) -> tuple[Scenario, View]:
 
 def measure(case: Case) -> tuple[list[float], int, float]:
     """Return the seconds of each round, the messages of one, and peak memory in MiB."""
-    play: Callable[[View], Outcome] = simulate.play if case.reference else fast.play
+    play: Callable[..., list[tuple[int, Outcome]]] = simulate.play if case.reference else fast.play
     # Both sizes of rows, so that everything is compiled before the measurement.
     for count in (8, 300) if not case.reference else (8,):
         play(view(case, count, min(count, case.delegates))[1])
@@ -87,7 +87,7 @@ def measure(case: Case) -> tuple[list[float], int, float]:
     samples = []
     for _ in range(case.rounds):
         start = time.perf_counter()
-        outcome = play(first_view)
+        outcome = play(first_view)[0][1]
         samples.append(time.perf_counter() - start)
     if (outcome.final_ns >= NEVER).any():
         raise AssertionError(f"{case.name}: a delegate has no final block")

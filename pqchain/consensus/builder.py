@@ -183,16 +183,13 @@ class ViewBuilder:
     def wait_ns(self, height: int, proposer: int) -> int:
         """Return how many nanoseconds a proposer waits before it may send its block."""
         scenario = self.scenario
-        if scenario.proposal != "luck":
+        if scenario.proposal != "luck" or not scenario.round_seconds:
             return 0
-        attestation = nanoseconds(scenario.attestation_seconds)
-        if not scenario.round_seconds:
-            return attestation
         # A crashed delegate has luck -1, but its turn comes, too, after all others.
         delay = release_delay_seconds(
             max(0.0, self._luck(height, proposer)), round_seconds=scenario.round_seconds
         )
-        return nanoseconds(scenario.round_seconds + delay) + attestation
+        return nanoseconds(scenario.round_seconds + delay)
 
     def rivals(self, height: int, winner: int, outcome: Outcome, *, now: int) -> int:
         """Count the delegates that released a block before they had verified the luckiest block."""
@@ -224,8 +221,6 @@ class ViewBuilder:
             signatures_ns += scenario.quorum * self.known_verify_ns
         block_ns = -(-signatures_ns // scenario.verification_threads)
         block_ns += self.known_verify_ns if scenario.signed_blocks else 0
-        if scenario.proposal == "luck":
-            block_ns += nanoseconds(scenario.attestation_verify_seconds)
         block_ns += block.transactions * self.transaction_ns
         vote_ns, sign_ns = (self.known_verify_ns, self.sign_ns) if scenario.signed_votes else (0, 0)
         # In all-to-all the messages are copies of the block, so the block's costs apply to them.

@@ -15,7 +15,7 @@ import numpy as np
 from tqdm import tqdm
 
 from pqchain.consensus.builder import Load, ModelBlock, ViewBuilder
-from pqchain.consensus.engines import events, fast
+from pqchain.consensus.engines import fast
 from pqchain.consensus.runs import Height, Run, modelled_height, pipelined_height
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER, Array, Outcome, View
@@ -79,7 +79,7 @@ def _height(builder: ViewBuilder, block: ModelBlock, engine: Engine) -> Height:
     for attempt in range(scenario.max_views):
         proposer = int(order[attempt % count])
         view = builder.view(block, attempt, proposer=proposer, now=now, locks=locks)
-        outcome = _play(view, engine)
+        outcome = _play(engine, view)[0][1]
         outcomes.append(outcome)
         if attempt == 0 and scenario.proposal == "luck":
             rivals = builder.rivals(block.height, proposer, outcome, now=now)
@@ -108,31 +108,20 @@ def _pipeline(builder: ViewBuilder, load: Load, engine: Engine) -> Iterator[Heig
         blocks.append(block)
         proposer = int(builder.order(number)[0])
         views.append(builder.view(block, 0, proposer=proposer, now=0, locks=locks))
-    for block, view, (started_ns, outcome) in zip(
-        blocks, views, _chain(views, engine), strict=True
-    ):
+    outcomes = _play(engine, *views)
+    for block, view, (started_ns, outcome) in zip(blocks, views, outcomes, strict=True):
         values = {int(value) for value in np.unique(view.values)}
         yield pipelined_height(
             block, outcome, started_ns=started_ns, honest=builder.honest, blocks=values
         )
 
 
-def _chain(views: list[View], engine: Engine) -> list[tuple[int, Outcome]]:
+def _play(engine: Engine, *views: View) -> list[tuple[int, Outcome]]:
     if engine == "simpy":
-        from pqchain.consensus.engines import simulate_uplink
+        from pqchain.consensus.engines import simulate
 
-        return simulate_uplink.play(views)
-    return events.play(views)
-
-
-def _play(view: View, engine: Engine) -> Outcome:
-    if engine == "simpy":
-        from pqchain.consensus.engines import simulate, simulate_uplink
-
-        if view.link_times.uploads:
-            return simulate_uplink.play([view])[0][1].before(view.deadline_ns)
-        return simulate.play(view)
-    return fast.play(view)
+        return simulate.play(*views)
+    return fast.play(*views)
 
 
 def _locked(view: View, outcome: Outcome, locks: Array) -> Array:

@@ -34,15 +34,6 @@ Array = npt.NDArray[np.int64]
 NAMES: tuple[Law, ...] = get_args(Law)
 """Names of all laws."""
 
-TCP_SEGMENT_BYTES = 1448
-"""Payload of a TCP segment with timestamps at an MTU of 1500 bytes."""
-
-TCP_HEADER_BYTES = 24
-"""Bytes by which a TCP header with timestamps (32) exceeds a UDP header (8)."""
-
-SYN_BYTES = 28
-"""Bytes by which a SYN with its options (36) exceeds an empty UDP datagram (8)."""
-
 SECOND = 10**9
 """Nanoseconds per second."""
 
@@ -114,8 +105,6 @@ class Network:
         float, Ge(0), Le(10), Doc("maximum delay as a fraction of the latency")
     ] = 0.0
     """A message is late by up to this fraction of the latency, drawn uniformly."""
-    transport: Literal["udp", "tcp"] = "udp"
-    """tcp adds a handshake before the block; losses and slow start are not modelled."""
     packet_bytes: Annotated[Size, Ge(1), Doc("payload of a packet")] = 1400
     header_bytes: Annotated[Size, Doc("headers of a packet: UDP 8, IP 20, link 2")] = 30
     gap_seconds: Annotated[Number, Doc("csma: time of a frame in addition to its bits")] = 0.0
@@ -166,10 +155,8 @@ class Network:
 
     def bits(self, payload_bytes: int) -> int:
         """Return the bits of a message on a link, headers included."""
-        packet, header = self.packet_bytes, self.header_bytes
-        if self.transport == "tcp":
-            packet, header = TCP_SEGMENT_BYTES, header + TCP_HEADER_BYTES
-        return 8 * (payload_bytes + math.ceil(payload_bytes / packet) * header)
+        packets = math.ceil(payload_bytes / self.packet_bytes)
+        return 8 * (payload_bytes + packets * self.header_bytes)
 
     def send_ns(self, payload_bytes: int, rate: float | None = None) -> int:
         """Return how many nanoseconds a message occupies a link or the channel, at least 1.
@@ -180,15 +167,6 @@ class Network:
         frames = math.ceil(payload_bytes / self.packet_bytes)
         gaps = frames * nanoseconds(self.gap_seconds) if self.law == "csma" else 0
         return max(1, math.ceil(bits * SECOND / (rate or self.rate_bits_per_second)) + gaps)
-
-    def handshake_ns(self, rate: float, latency_ns: int) -> int:
-        """Return the duration of the TCP handshake (SYN, SYN-ACK, first ACK) in ns; 0 over UDP."""
-        if self.transport == "udp":
-            return 0
-        syn = 8 * (self.header_bytes + SYN_BYTES) * SECOND / rate
-        # The ACK precedes the data on the same link, so its latency is that of the data.
-        ack = 8 * (self.header_bytes + TCP_HEADER_BYTES) * SECOND / rate
-        return 2 * (latency_ns + math.ceil(syn)) + math.ceil(ack)
 
 
 def named(law: str, **changes: Any) -> Network:
@@ -263,9 +241,6 @@ def link_times(network: Network, message_bytes: tuple[int, int, int]) -> LinkTim
     # A downlink slower than the uplink adds the difference; a faster one saves nothing.
     is_shared = network.law == "uplink"
     delays = np.maximum(receive[:, None, :] - send[:, :, None], 0) * (not is_shared) + latencies
-    # Over TCP a handshake precedes blocks, which are kind 0, and no other message.
-    for rate, from_region, block_delays in zip(upload, latencies.tolist(), delays[0], strict=True):
-        block_delays += [network.handshake_ns(rate, latency_ns) for latency_ns in from_region]
     downlink = np.zeros(3, dtype=np.int64)
     if network.law == "star":
         downlink = send[:, 0]

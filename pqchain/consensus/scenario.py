@@ -31,26 +31,16 @@ MAX_MESSAGES = 2**30
 """Maximum messages per block: all-to-all over 32,768 delegates."""
 
 MAX_SHARED = 256
-"""Maximum number of delegates on the law "uplink", which follows every flow between two of them."""
+"""Maximum number of delegates on the law "uplink", which follows every flow between two of them,
+and of those that share the processors of one computer."""
 
 MAX_BITS = 2**32
 """Maximum length of a message on the law "uplink", so that its engine's integers have 64 bits."""
-
-MAX_HOSTED = 256
-"""Maximum number of delegates that share the processors of one computer."""
 
 Exchange = Literal["broadcast", "all-to-all"]
 Proposal = Literal["votes", "luck", "dpos"]
 Certificates = Literal["none", "broadcast", "next-block"]
 Voting = Literal["plurality", "approval", "weighted"]
-
-_FORMER = {"service_times": "prices", "key_mode": "public_key"}
-"""Fields by their name in the identifiers of stored results, where it is a former one."""
-
-_ADDED = {
-    "certificates": "none", "pipelined": False, "decode_key_seconds": 0.0, "anchor_seconds": 0.0,
-}  # fmt: skip
-"""Fields that stored results lack, with the value that has no effect."""
 
 Size = Annotated[int, Ge(0), Le(2**32)]
 Seconds = Annotated[float, Ge(0), Le(1e6)]
@@ -121,8 +111,6 @@ class Scenario:
     ] = "votes"
     """votes: in turns, by number of votes. dpos: in turns, by number of the node."""
     round_seconds: Annotated[Seconds, Doc("Proof of Luck's ROUND_TIME; 0: no waiting")] = 0.0
-    attestation_seconds: Annotated[Seconds, Doc("time to attest a block in trusted hardware")] = 0.0
-    attestation_verify_seconds: Annotated[Seconds, Doc("time to verify an attestation")] = 0.0
     voting: Annotated[Voting, Doc("how nodes elect delegates")] = "plurality"
     block_bytes: Annotated[
         int, Ge(1), Le(2**40), Doc("maximum size of a block; default: as in the paper")
@@ -154,67 +142,55 @@ class Scenario:
     def __post_init__(self) -> None:
         """Derive fields that are None from the others; raise UsageError for an invalid scenario."""
         row = self.costs[self.algorithm]
-        object.__setattr__(self, "algorithm", row.algorithm)
         row.require("verify")
-        if self.delegates is None:
-            object.__setattr__(self, "delegates", self.nodes)
-        integer("delegates (of nodes)", self.delegates, least=1, most=self.nodes)
-        law = self.network.law
-        if self.exchange is None:
-            shared = law == "paper-serial" or (law in ("csma", "host") and not self.vote_phases)
-            object.__setattr__(self, "exchange", "all-to-all" if shared else "broadcast")
-        if (law, self.exchange) in (("paper-serial", "broadcast"), ("gossip", "all-to-all")):
-            raise UsageError(
-                f"exchange must not be {self.exchange!r} on {law}. Leave it out, or give another "
-                "network."
-            )
-        if self.vote_phases is None:
-            object.__setattr__(self, "vote_phases", 0 if self.exchange == "all-to-all" else 1)
-        if self.exchange == "all-to-all" and self.vote_phases:
-            raise UsageError(
-                f"vote_phases must be 0 with exchange='all-to-all', which has no votes; got "
-                f"{self.vote_phases}. Leave it out, or give exchange='broadcast'."
-            )
-        smallest = self.layout.block_overhead_bytes() + self.layout.transaction_bytes(
-            row, max(self.signature_lengths())
-        )
-        if smallest > self.block_bytes:
-            raise UsageError(
-                f"block_bytes must be at least {smallest} for one transaction of {self.algorithm}; "
-                f"got {self.block_bytes}."
-            )
-        if self.signs:
-            row.require("sign")
-        self._check_faults()
-        self._check_certificates()
-        self._check_messages()
-
-    def _check_faults(self) -> None:
+        delegates = self.nodes if self.delegates is None else self.delegates
+        integer("delegates (of nodes)", delegates, least=1, most=self.nodes)
+        law, exchange, phases = self.network.law, self.exchange, self.vote_phases
+        if exchange is None:
+            shared = law == "paper-serial" or (law in ("csma", "host") and not phases)
+            exchange = "all-to-all" if shared else "broadcast"
+        if phases is None:
+            phases = 0 if exchange == "all-to-all" else 1
+        derived = {"algorithm": row.algorithm, "delegates": delegates}
+        for name, value in {**derived, "exchange": exchange, "vote_phases": phases}.items():
+            object.__setattr__(self, name, value)
         for name in RANKS:
             for rank in getattr(self.faults, name):
                 integer(f"faults.{name}", rank, least=0, most=self.delegate_count - 1)
-        if self.view_timeout_seconds is None and self.faults.any:
-            raise UsageError(
-                "view_timeout_seconds must be a number if there are faults; got None. "
-                "Give the time after which the next delegate proposes, such as 10.0."
-            )
+        if error := self._exchange_error() or self._size_error() or self._pipeline_error():
+            raise UsageError(error)
+        if self.signs:
+            row.require("sign")
 
-    def _check_certificates(self) -> None:
+    def _exchange_error(self) -> str:
+        """Return why exchange, votes, certificates and faults do not fit each other; or ""."""
+        law, exchange = self.network.law, self.exchange
+        impossible = {("paper-serial", "broadcast"), ("gossip", "all-to-all")}
+        if (law, exchange) in impossible | {("uplink", "all-to-all")}:
+            return f"exchange must not be {exchange!r} on {law}. Leave it out, or change network."
+        if exchange == "all-to-all" and self.vote_phases:
+            return (
+                "vote_phases must be 0 with exchange='all-to-all', which has no votes; got "
+                f"{self.vote_phases}. Leave it out, or give exchange='broadcast'."
+            )
         if self.certificates != "none" and not self.vote_phases:
-            raise UsageError(
+            return (
                 f"certificates must be 'none' without votes; got {self.certificates!r} and "
                 "vote_phases=0. Give vote_phases=1 or 2."
             )
-        law = self.network.law
         if law != "uplink" and (self.certificates == "broadcast" or self.pipelined):
-            raise UsageError(
-                f"network must be 'uplink' with certificates='broadcast' or pipelined=True; got "
+            return (
+                "network must be 'uplink' with certificates='broadcast' or pipelined=True; got "
                 f"{law}. Give network=named('uplink') (--network uplink)."
             )
-        if law == "uplink" and self.exchange == "all-to-all":
-            raise UsageError("exchange must not be 'all-to-all' on uplink. Leave it out.")
-        if not self.pipelined:
-            return
+        if self.view_timeout_seconds is None and self.faults.any:
+            return (
+                "view_timeout_seconds must be a number if there are faults; got None. "
+                "Give the time after which the next delegate proposes, such as 10.0."
+            )
+        return ""
+
+    def _pipeline_error(self) -> str:
         excluded = {
             "vote_phases": self.vote_phases != 2,
             "certificates": self.certificates == "next-block",
@@ -223,46 +199,52 @@ class Scenario:
             "faults": self.faults.any,
             "view_timeout_seconds": self.view_timeout_seconds is not None,
         }
-        if given := [name for name, is_excluded in excluded.items() if is_excluded]:
-            raise UsageError(
-                "pipelined must be False unless vote_phases is 2, certificates is 'none' or "
-                "'broadcast', proposers take turns by votes or by name, blocks are full, and there "
-                f"are no timeouts and no faults but slow delegates; got another {given[0]}."
-            )
+        wrong = [name for name, is_excluded in excluded.items() if is_excluded]
+        if not self.pipelined or not wrong:
+            return ""
+        return (
+            "pipelined must be False unless vote_phases is 2, certificates is 'none' or "
+            "'broadcast', proposers take turns by votes or by name, blocks are full, and there "
+            f"are no timeouts and no faults but slow delegates; got another {wrong[0]}."
+        )
 
-    def _check_messages(self) -> None:
-        """Raise UsageError for more delegates or messages than can be simulated."""
-        if self.network.law == "host" and self.delegate_count > MAX_HOSTED:
-            raise UsageError(
-                f"delegates must be at most {MAX_HOSTED} on one computer; "
-                f"got {self.delegate_count}. "
-                f"Give delegates={MAX_HOSTED} (--delegates {MAX_HOSTED})."
+    def _size_error(self) -> str:
+        """Return why blocks, delegates or messages cannot be simulated; or ""."""
+        law, count, messages = self.network.law, self.delegate_count, self.messages()
+        least = self.layout.block_overhead_bytes() + self.layout.transaction_bytes(
+            self.cost, max(self.signature_lengths())
+        )
+        if least > self.block_bytes:
+            return (
+                f"block_bytes must be at least {least} for one transaction of {self.algorithm}; "
+                f"got {self.block_bytes}."
             )
-        if self.network.law == "uplink" and self.delegate_count > MAX_SHARED:
-            raise UsageError(
-                f"delegates must be at most {MAX_SHARED} on uplink; got {self.delegate_count}. "
-                f"Give delegates={MAX_SHARED} (--delegates {MAX_SHARED}), or network=named('star')."
+        if law in ("host", "uplink") and count > MAX_SHARED:
+            place, other = ("one computer", "") if law == "host" else (law, ", or named('star')")
+            return (
+                f"delegates must be at most {MAX_SHARED} on {place}; got {count}. "
+                f"Give delegates={MAX_SHARED} (--delegates {MAX_SHARED}){other}."
             )
         longest = self.block_bytes + self.certificate_bytes + self.cost.signature_bytes + 1000
-        if self.network.law == "uplink" and (bits := self.network.bits(longest)) > MAX_BITS:
-            raise UsageError(
+        if law == "uplink" and (bits := self.network.bits(longest)) > MAX_BITS:
+            return (
                 f"a message must have at most {MAX_BITS} bits with its headers on uplink; got "
                 f"{bits}. Give smaller blocks: block_bytes=100000000 (--block-bytes 100000000)."
             )
-        messages = self.messages()
-        if messages > MAX_MESSAGES:
-            remedy = "Give fewer delegates (21 to 16384): delegates=1024 (--delegates 1024)"
-            if self.network.law != "gossip":
-                remedy += (
-                    ", and a gossip network for the other nodes: network=named('gossip') "
-                    "(--network gossip)"
-                )
-            elif self.nodes * self.peers > MAX_MESSAGES:
-                remedy = "Give fewer peers: peers=8 (--peers 8)"
-            raise UsageError(
-                f"messages of a block must be at most {MAX_MESSAGES}; got {messages} of "
-                f"{self.delegate_count} delegates on {self.network.law}. {remedy}."
+        if messages <= MAX_MESSAGES:
+            return ""
+        remedy = "Give fewer delegates (21 to 16384): delegates=1024 (--delegates 1024)"
+        if law != "gossip":
+            remedy += (
+                ", and a gossip network for the other nodes: network=named('gossip') "
+                "(--network gossip)"
             )
+        elif self.nodes * self.peers > MAX_MESSAGES:
+            remedy = "Give fewer peers: peers=8 (--peers 8)"
+        return (
+            f"messages of a block must be at most {MAX_MESSAGES}; got {messages} of {count} "
+            f"delegates on {law}. {remedy}."
+        )
 
     @property
     def delegate_count(self) -> int:
@@ -369,22 +351,30 @@ class Scenario:
     @property
     def identifier(self) -> str:
         """SHA-256 of the inputs that determine the result: fields, costs and schema version."""
-        values = {row.name: getattr(self, row.name) for row in dataclasses.fields(self)} | {
-            # The used row only: other rows of the table do not change the result.
-            "costs": self.cost,
-            "costs_source": self.costs.source,
-            "schema_version": SCHEMA_VERSION,
-        }
-        text = json.dumps(_effective(values), sort_keys=True, default=_plain)
+        # The used row only: other rows of the table do not change the result.
+        others = {"costs": self.cost, "costs_source": self.costs.source}
+        values = _identified(self) | others | {"schema_version": SCHEMA_VERSION}
+        text = json.dumps(values, sort_keys=True, default=_identified)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _plain(part: Any) -> dict[str, Any]:
-    values = _effective(dataclasses.asdict(part))
-    return {_FORMER.get(name, name): value for name, value in values.items()}
+_FORMER = {"service_times": "prices", "key_mode": "public_key"}
+"""Fields by their name in the identifiers of stored results, where it is a former one."""
+
+_ADDED = {"certificates": "none", "pipelined": False, "decode_key_seconds": 0, "anchor_seconds": 0}
+"""Fields that stored results lack, with the value that has no effect."""
+
+_REMOVED: dict[type, dict[str, Any]] = {
+    Scenario: {"attestation_seconds": 0.0, "attestation_verify_seconds": 0.0},
+    Network: {"transport": "udp"},
+}
+"""Former fields with their values in the identifiers of stored results."""
 
 
-def _effective(values: dict[str, Any]) -> dict[str, Any]:
+def _identified(part: Any) -> dict[str, Any]:
+    values = {row.name: getattr(part, row.name) for row in dataclasses.fields(part)}
     return {
-        name: value for name, value in values.items() if name not in _ADDED or value != _ADDED[name]
-    }
+        _FORMER.get(name, name): value
+        for name, value in values.items()
+        if name not in _ADDED or value != _ADDED[name]
+    } | _REMOVED.get(type(part), {})

@@ -82,21 +82,6 @@ class Disturbance:
             at += self.delay_ns
         return max(at, self.heal_ns) if partitioned else at
 
-    def arrivals(
-        self, kind: int, i: Any, j: Any, *, at: Array, max_jitter_ns: Any, partitioned: Flags
-    ) -> Array:
-        """Compute `arrival` for arrays of messages."""
-        if np.any(max_jitter_ns):
-            at = at + draws.integers_below(self.jitter[kind], i, j, max_jitter_ns)
-        if self.delay_below:
-            delayed = draws.draw_array(self.delay[kind], i, j) < np.uint64(self.delay_below)
-            at = np.where(delayed, at + self.delay_ns, at)
-        at = np.where(partitioned, np.maximum(at, self.heal_ns), at)
-        if self.loss_below:
-            lost = draws.draw_array(self.loss[kind], i, j) < np.uint64(self.loss_below)
-            at = np.where(lost, NEVER, at)
-        return at
-
     def as_tuple(self, kind: int) -> tuple[Any, ...]:
         """Return the fields that apply to a kind of message as a tuple, for compiled code."""
         keys = (self.jitter[kind], self.loss[kind], self.delay[kind])
@@ -177,30 +162,6 @@ class View:
     """Side of the partition."""
     certificate_bits: int = 0
     """uplink: bits of the certificate that follows each quorum; 0 if none is sent."""
-
-    def arrivals(self, kind: int, senders: Any, receivers: Any, *, base: Any) -> Array:
-        """Return when messages arrive at their receivers, or at the receivers' downlinks if any.
-
-        Senders start to send to all others at `base` (nanoseconds), to the next rank first.
-        """
-        link_times, sender_region, receiver_region = (
-            self.link_times,
-            self.regions[senders],
-            self.regions[receivers],
-        )
-        send_ns = link_times.send_ns[kind, sender_region]
-        # One uplink sends the copies in turn; with a link per pair all leave at once.
-        offset = (
-            send_ns if link_times.link_per_pair else (receivers - senders) % self.count * send_ns
-        )
-        return self.disturbance.arrivals(
-            kind,
-            senders,
-            receivers,
-            at=base + offset + link_times.latency_ns[kind, sender_region, receiver_region],
-            max_jitter_ns=link_times.max_jitter_ns[sender_region, receiver_region],
-            partitioned=self.side[senders] != self.side[receivers],
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

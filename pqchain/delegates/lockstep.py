@@ -34,9 +34,6 @@ class WorkTimes:
         scenario = builder.scenario
         self.verify_ns, self.sign_ns = builder.verify_ns, builder.sign_ns
         self.known_verify_ns = builder.known_verify_ns
-        self.attestation_ns = 0
-        if scenario.proposal == "luck":
-            self.attestation_ns = nanoseconds(scenario.attestation_verify_seconds)
         self.threads = scenario.verification_threads
         self.transaction_ns, self.height_ns = builder.transaction_ns, builder.height_ns
         self.sends_block = scenario.sends_block
@@ -48,7 +45,7 @@ class WorkTimes:
         """Return the time to verify a block, and a certificate that it contains, in ns."""
         signatures_ns = transactions * self.verify_ns + has_certificate * self.certificate_ns
         signatures = -(-signatures_ns // self.threads)
-        others = transactions * self.transaction_ns + self.attestation_ns
+        others = transactions * self.transaction_ns
         return signatures + self.signed_blocks * self.known_verify_ns + others
 
     def of(

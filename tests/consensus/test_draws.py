@@ -1,11 +1,14 @@
-"""Counter-based random numbers: equal in Python, numpy and compiled code."""
+"""Counter-based random numbers: equal in Python, numpy and compiled code; their effects."""
 
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pqchain.consensus import draws
-from pqchain.consensus.engines import compiled
+from pqchain.consensus.engines import rows
+from pqchain.consensus.view import Disturbance, Outcome
 
 
 def test_draws_are_the_same_in_python_numpy_and_compiled_code() -> None:
@@ -13,7 +16,7 @@ def test_draws_are_the_same_in_python_numpy_and_compiled_code() -> None:
     for family in (0, 1, draws.key(5, "jitter"), draws.MASK):
         plain = [draws.draw(family, i, j) for i, j in pairs]
         many = draws.draw_array(family, [i for i, _ in pairs], [j for _, j in pairs])
-        jitted = [int(compiled.draw_unsigned(np.uint64(family), i, j)) for i, j in pairs]
+        jitted = [int(rows.draw_unsigned(np.uint64(family), i, j)) for i, j in pairs]
         assert plain == many.tolist() == jitted
 
 
@@ -32,3 +35,27 @@ def test_scaled_draws_are_the_same_for_arrays() -> None:
         plain = [draws.scale(draws.draw(family, i, 3), span) for i in range(100)]
         assert draws.integers_below(family, np.arange(100), 3, span).tolist() == plain
         assert min(plain) >= 0 and max(plain) < span
+
+
+_BOUNDS = st.sampled_from([0, 2**60, 2**63, 2**64 - 1])
+
+
+@given(loss=_BOUNDS, delay=_BOUNDS, heal=st.sampled_from([0, 10**6]), kind=st.integers(0, 2))
+def test_compiled_arrivals_are_those_of_the_reference(
+    loss: int, delay: int, heal: int, kind: int
+) -> None:
+    disturbance = Disturbance(
+        jitter=(1, 2, 3), loss=(4, 5, 6), delay=(7, 8, 9), loss_below=loss, delay_below=delay,
+        delay_ns=12_345, heal_ns=heal,
+    )  # fmt: skip
+    for at, jitter in ((7, 0), (1000, 1), (30_000, 10**5)):
+        expected = disturbance.arrival(kind, 5, at, at=at, max_jitter_ns=jitter, partitioned=at < 9)
+        ours = rows.arrival(disturbance.as_tuple(kind), 5, at, at, jitter, at < 9)
+        assert ours == expected
+
+
+def test_events_at_the_deadline_do_not_count() -> None:
+    times = np.array([1, 5, 9])
+    before = Outcome(times, times, times, times).before(5)
+    assert (before.final_ns == times).tolist() == [True, False, False]
+    assert before == Outcome(times, times, times, times).before(4)

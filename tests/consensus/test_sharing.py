@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqchain.consensus.engines.events import set_fair_rates
-from pqchain.consensus.engines.simulate_uplink import SharedLinks, fair_rates
+from pqchain.consensus.engines.queues import SharedLinks, fair_rates
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.view import NEVER
 

@@ -3,7 +3,7 @@
 On "host" the processors of one computer run all delegates: a job is a message to handle or a vote
 to sign, and all jobs of a delegate run on one processor. On "uplink" heights may overlap, and
 messages share links: two matrices by sender and receiver, remaining bits and rates, which compiled
-code updates at every change; `simulate_uplink` defines both.
+code updates at every change; `simulate` defines both.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pqchain.consensus.engines.compiled import compiled
+from pqchain.consensus.engines.rows import compiled
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.view import BLOCK, COMMIT, NEVER, NO_BLOCK, VOTE, Array, Outcome, View
 
@@ -32,8 +32,7 @@ _ORDER = (0, 1, 3, 2, 4)
 def play(views: Sequence[View]) -> list[tuple[int, Outcome]]:
     """Simulate overlapping heights; return when each was started, and its outcome.
 
-    The first view has absolute times; the `ready_ns` of the others counts from when their proposer
-    enters.
+    See `fast.play`.
     """
     return _Chain(views).run()
 
@@ -62,7 +61,8 @@ class _Height:
     def outcome(self) -> Outcome:
         reached: list[int] = []  # only gossip has it
         times = (self.verified, self.prepared, self.final, reached)
-        return Outcome(*(np.array(values, dtype=np.int64) for values in times))
+        outcome = Outcome(*(np.array(values, dtype=np.int64) for values in times))
+        return outcome.before(self.view.deadline_ns)
 
 
 class _Chain:

@@ -8,7 +8,7 @@ more slowly, which suffices for some hundreds of nodes.
 
 The laws "host" and "uplink" are simulated by `events`, event by event. Gossip is a
 shortest-path problem from the proposer, because the time of a message does not depend on other
-messages. The servers of the delegates are in `rows`; `compiled` wraps numba.
+messages. The servers of the delegates are in `rows`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from pqchain.consensus.engines import events
-from pqchain.consensus.engines.compiled import arrival, compiled, integers_below
-from pqchain.consensus.engines.rows import Rows, queue
+from pqchain.consensus.engines.rows import Rows, arrival, compiled, integers_below, queue
 from pqchain.consensus.view import (
     BLOCK,
     COMMIT,
@@ -40,20 +39,24 @@ _MAX_PASSES = 10_000
 
 # Interpreted draws wrap around, too.
 @np.errstate(over="ignore")
-def play(view: View) -> Outcome:
-    """Simulate one view. Raises PqchainError if its times do not settle."""
+def play(*views: View) -> list[tuple[int, Outcome]]:
+    """Simulate one view, or overlapping heights; return when each was started, and its outcome.
+
+    The first view has absolute times; the `ready_ns` of the others counts from when their proposer
+    enters. Raises PqchainError if the times of a view do not settle.
+    """
+    view = views[0]
     if view.link_times.uploads or view.link_times.processors:
-        outcome = events.play([view])[0][1]
-    else:
-        outcome = _serial(view) if view.serial_pair_ns else _quorums(view)
-    return outcome.before(view.deadline_ns)
+        return events.play(views)
+    outcome = _serial(view) if view.serial_pair_ns else _quorums(view)
+    return [(0, outcome.before(view.deadline_ns))]
 
 
 def _quorums(view: View) -> Outcome:
     """Compute the times of votes and commits by iteration until they no longer change."""
     never = np.full(view.count, NEVER, dtype=np.int64)
-    block, reached = _block(view)
-    rows = Rows(view, block)
+    rows = Rows(view)
+    reached = _send_block(view, rows)
     is_invalid = view.values[view.proposer] == NO_BLOCK
     if not (view.phases > 0 or view.all_to_all):
         # No votes are sent: a delegate appends the block when it has verified it.
@@ -90,25 +93,24 @@ def _quorums(view: View) -> Outcome:
     return Outcome(verified, prepared, final, reached)
 
 
-def _block(view: View) -> tuple[Array, Array]:
-    """Return when the block arrives at each delegate (or its downlink) and, by gossip, each node.
+def _send_block(view: View, rows: Rows) -> Array:
+    """Set when the block arrives at each delegate (or its downlink), NEVER at crashed ones.
 
-    NEVER for crashed delegates.
+    Return when it arrives at each node by gossip.
     """
+    block = rows.fields.block
     reached = np.full(0 if view.overlay is None else view.overlay.nodes, NEVER, dtype=np.int64)
-    block = np.full(view.count, NEVER, dtype=np.int64)
     if not view.alive[view.proposer]:
-        return block, reached
+        return reached
     if view.overlay is not None:
         reached = _gossip(view, view.overlay, int(view.overlay.delegates[view.proposer]))
-        block = reached[view.overlay.delegates]
+        block[:] = reached[view.overlay.delegates]
     elif view.all_to_all:
         block[:] = view.ready_ns
     else:
-        receivers = np.arange(view.count)
-        block = view.arrivals(BLOCK, view.proposer, receivers, base=view.ready_ns)
-        block[view.proposer] = view.ready_ns
-    return np.where(view.alive, block, NEVER), reached
+        rows.send_block(view.proposer, view.ready_ns)
+    block[~view.alive] = NEVER
+    return reached
 
 
 def _gossip(view: View, overlay: Overlay, source: int) -> Array:
@@ -211,27 +213,38 @@ def _bases(view: View, votes: Array, commits: Array) -> Array:
 
 
 def _serial(view: View) -> Outcome:
-    """Simulate the law "paper-serial" by cumulative sums of service times, sender by sender."""
-    receivers = np.flatnonzero(view.alive)
-    copies, latest = np.zeros((2, len(receivers)), dtype=np.int64)
-    now = view.ready_ns
-    ends = np.cumsum(view.serial_pair_ns * view.slowness[receivers])
-    senders = view.alive & (view.willing | view.equivocates) & view.alive[view.proposer]
-    for i in np.flatnonzero(senders):
-        now += view.serial_sign_ns
-        at = now + ends
-        now = int(at[-1])
-        partitioned = view.side[receivers] != view.side[i]
-        disturbed = view.disturbance.arrivals(
-            VOTE, i, receivers, at=at, max_jitter_ns=0, partitioned=partitioned
-        )
-        at = np.where(receivers == i, at, disturbed)
-        counted = (view.values[receivers] == view.values[i]) | view.equivocates[i]
-        counted &= at < NEVER
-        copies += counted
-        latest = np.where(counted, np.maximum(latest, at), latest)
+    """Simulate the law "paper-serial"."""
+    final = np.full(view.count, NEVER, dtype=np.int64)
+    if view.alive[view.proposer] and view.values[view.proposer] != NO_BLOCK:
+        _serve_pairs(
+            view.ready_ns, view.serial_sign_ns, view.serial_pair_ns * view.slowness, view.alive,
+            view.alive & (view.willing | view.equivocates), view.values, view.equivocates,
+            view.side, view.disturbance.as_tuple(VOTE), final,
+        )  # fmt: skip
     never = np.full(view.count, NEVER, dtype=np.int64)
-    final = never.copy()
-    if view.values[view.proposer] != NO_BLOCK:
-        final[receivers] = np.where(copies >= len(receivers), latest, NEVER)
     return Outcome(final, never, final.copy(), np.zeros(0, dtype=np.int64))
+
+
+@compiled
+def _serve_pairs(
+    now: int, sign_ns: int, pair_ns: Array, alive: Flags, sends: Flags, values: Array,
+    equivocates: Flags, side: Flags, disturbance: Any, final: Array,
+) -> None:  # fmt: skip
+    """Serve all pairs of delegates, and fill `final`: a copy from every live delegate is needed."""
+    count = len(alive)
+    copies, latest = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    for i in range(count):
+        if not sends[i]:
+            continue
+        now += sign_ns
+        for j in range(count):
+            if not alive[j]:
+                continue
+            now += pair_ns[j]
+            at = now if i == j else arrival(disturbance, i, j, now, 0, side[i] != side[j])
+            if at < NEVER and (values[i] == values[j] or equivocates[i]):
+                copies[j] += 1
+                latest[j] = max(latest[j], at)
+    for j in range(count):
+        if alive[j] and copies[j] == alive.sum():
+            final[j] = latest[j]

@@ -1,69 +1,116 @@
-"""One pass of the fast engine: the messages, the downlink and the processor of each receiver.
+"""One pass of the fast engine, compiled by numba: messages, downlinks and processors of receivers.
 
 A first-in first-out server is end = max(end, arrival) + service over the sorted arrivals. A row is
 one receiver. Arrival times are computed on use and never stored, so memory grows with the number of
 delegates and not with its square.
+
+Only this module imports numba. Compiled code is cached on disk next to the module, or in the user's
+cache if that folder is read-only, so it is compiled once per machine. It releases the interpreter's
+lock, so plain threads run it in parallel. Numba's cache notices changes of the module only, not of
+functions called from it: after a change of an inlined function or of `sort`, delete the
+`__pycache__` folder.
 """
 
 from __future__ import annotations
 
 import os
+from collections import namedtuple
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
 import numpy as np
 
-from pqchain.consensus.engines.compiled import arrival, compiled
-from pqchain.consensus.view import BLOCK, COMMIT, NEVER, VOTE, Array, Flags, View
+from pqchain.consensus import draws
+from pqchain.consensus.view import BLOCK, COMMIT, NEVER, VOTE, Array, View
+
+try:
+    import numba
+except ImportError:  # the extra `fast` is not installed; numpy is used instead
+    HAS_NUMBA = False
+else:
+    HAS_NUMBA = True
 
 _PARALLEL_ROWS = 256
 """Number of delegates from which on threads compute rows; starting them takes about 0.2 ms."""
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 
-class _Rows(NamedTuple):
-    """Fields of a view and its `LinkTimes` for compiled code, which accepts no dataclasses."""
 
-    block: Array
-    has_block: Flags
-    """Whether the delegate has the block from the start and need not verify it."""
-    regions: Array
-    send_ns: Array
-    latency_ns: Array
-    max_jitter_ns: Array
-    link_per_pair: bool
-    downlink_ns: Array
-    downlink_latency_ns: int
-    disturbance: Any
-    side: Flags
-    alive: Flags
-    values: Array
-    willing: Flags
-    equivocates: Flags
-    block_ns: Array
-    vote_ns: Array
-    quorum: int
+def compiled(function: Function, **options: Any) -> Function:
+    """Compile a function with numba; without numba return it unchanged."""
+    if not HAS_NUMBA:
+        return function
+    try:
+        result: Function = numba.njit(cache=True, nogil=True, **options)(function)
+    except RuntimeError:  # neither the package's folder nor the user's cache is writable
+        result = numba.njit(nogil=True, **options)(function)
+    return result
+
+
+def inlined(function: Function) -> Function:
+    """Compile a function for inlining into its callers."""
+    return compiled(function, inline="always")
+
+
+draw_unsigned = inlined(draws.draw_unsigned)
+
+
+@inlined
+def integers_below(stream_key: Any, i: int, j: int, bound: int) -> Any:
+    """Compute `draws.integers_below` for one pair (i, j)."""
+    high = draw_unsigned(stream_key, i, j) >> np.uint64(32)
+    return np.int64((high * np.uint64(bound)) >> np.uint64(32))
+
+
+@inlined
+def arrival(
+    disturbance: Any, i: int, j: int, at: int, max_jitter_ns: int, partitioned: bool
+) -> Any:
+    """Compute `Disturbance.arrival`; `disturbance` is from `Disturbance.as_tuple(kind)`."""
+    jitter, loss, delay, loss_below, delay_below, delay_ns, heal_ns = disturbance
+    if loss_below and draw_unsigned(loss, i, j) < loss_below:
+        return np.int64(NEVER)
+    if max_jitter_ns:
+        at += integers_below(jitter, i, j, max_jitter_ns)
+    if delay_below and draw_unsigned(delay, i, j) < delay_below:
+        at += delay_ns
+    return max(at, heal_ns) if partitioned else at
+
+
+_Fields = namedtuple(
+    "_Fields",
+    "block has_block regions send_ns latency_ns max_jitter_ns link_per_pair downlink_ns "
+    "downlink_latency_ns disturbance side alive values willing equivocates block_ns vote_ns quorum",
+)
+"""Fields of a view and its `LinkTimes` for compiled code, which accepts no dataclasses."""
 
 
 class Rows:
     """Queueing model of a view: the messages, downlink and processor of each receiver (row)."""
 
-    def __init__(self, view: View, block: Array) -> None:
+    def __init__(self, view: View) -> None:
         link_times = view.link_times
         # Gossip delivers the block to the processor directly, without a downlink.
         no_downlink = np.zeros(3, dtype=np.int64)
         fields: dict[str, Any] = {
-            "block": block,
+            "block": np.full(view.count, NEVER, dtype=np.int64),
+            # The proposer, and everyone in all-to-all, need not verify the block.
             "has_block": (np.arange(view.count) == view.proposer) | view.all_to_all,
             "downlink_ns": link_times.downlink_ns if view.overlay is None else no_downlink,
             "disturbance": tuple(map(view.disturbance.as_tuple, (BLOCK, VOTE, COMMIT))),
         }
-        for name in set(_Rows._fields) - fields.keys():
+        for name in set(_Fields._fields) - fields.keys():
             fields[name] = getattr(link_times if hasattr(link_times, name) else view, name)
-        self._rows = _Rows(**fields)
+        self.fields = _Fields(**fields)
+
+    def send_block(self, proposer: int, ready_ns: int) -> None:
+        """Let the proposer send the block to every delegate from `ready_ns` on."""
+        _send_block(self.fields, proposer, ready_ns)
 
     def verified_without_votes(self) -> Array:
         """Return when each delegate would verify the block if no votes arrived, in ns."""
-        rows = self._rows
+        rows = self.fields
         downlink = rows.downlink_ns[BLOCK] + rows.downlink_latency_ns
         verified = np.where(rows.has_block, 0, downlink + rows.block_ns) + rows.block
         return np.where(rows.block < NEVER, verified, NEVER)
@@ -75,9 +122,9 @@ class Rows:
         when delegates have signed theirs. `verified_only` computes only the first row where that
         is cheaper.
         """
-        count = len(self._rows.block)
+        count = len(self.fields.block)
         out = np.full((3, count), NEVER, dtype=np.int64)
-        arguments = self._rows, bases, votes, commits, verified_only, out
+        arguments = self.fields, bases, votes, commits, verified_only, out
         if count < _PARALLEL_ROWS:
             compute_rows(0, count, *arguments)
             return out
@@ -132,11 +179,32 @@ def sort(values: Any, scratch: Any, heads: Any) -> None:
         values[at + 1] = value
 
 
+@inlined
+def _arrival_ns(rows: Any, kind: int, i: int, j: int, base: Any) -> Any:
+    """Return when a message from i, sent to all from `base` on, arrives at j or its downlink."""
+    sender_region, receiver_region = rows.regions[i], rows.regions[j]
+    # One uplink sends the copies in turn; with a link per pair all leave at once.
+    step = j - i if j > i else j - i + len(rows.regions)
+    copies = 1 if rows.link_per_pair else step
+    time = base + rows.latency_ns[kind, sender_region, receiver_region]
+    time += rows.send_ns[kind, sender_region] * copies
+    partitioned = rows.side[i] != rows.side[j]
+    jitter = rows.max_jitter_ns[sender_region, receiver_region]
+    return arrival(rows.disturbance[kind], i, j, time, jitter, partitioned)
+
+
+@compiled
+def _send_block(rows: Any, proposer: int, ready_ns: int) -> None:
+    """Fill `rows.block` with the arrivals of the proposer's block."""
+    for j in range(len(rows.block)):
+        rows.block[j] = ready_ns if j == proposer else _arrival_ns(rows, 0, proposer, j, ready_ns)
+
+
 @compiled
 def compute_rows(
     first: int,
     last: int,
-    rows: _Rows,
+    rows: Any,
     bases: Array,
     votes: Array,
     commits: Array,
@@ -147,15 +215,9 @@ def compute_rows(
 
     If all votes count equally, only their times are sorted; otherwise (time, kind, sender).
     """
-    block, has_block, values, equivocates = (
-        rows.block,
-        rows.has_block,
-        rows.values,
-        rows.equivocates,
-    )
+    block, has_block, values = rows.block, rows.has_block, rows.values
+    equivocates, downlink_ns = rows.equivocates, rows.downlink_ns
     block_ns, vote_ns, quorum, willing = rows.block_ns, rows.vote_ns, rows.quorum, rows.willing
-    downlink_ns, side, regions = rows.downlink_ns, rows.side, rows.regions
-    send_ns, latency_ns, max_jitter_ns = rows.send_ns, rows.latency_ns, rows.max_jitter_ns
     has_commits = bases[1].min() < NEVER
     count = len(block)
     kinds = 2 if has_commits else 1
@@ -164,7 +226,7 @@ def compute_rows(
         if values[i] != values[0] or equivocates[i]:
             uniform = False
     # Lower bound of the arrival of votes: a block before it is verified without any delay.
-    earliest_vote = bases[0].min() + send_ns[1].min() + latency_ns[1].min()
+    earliest_vote = bases[0].min() + rows.send_ns[1].min() + rows.latency_ns[1].min()
     for j in range(first, last):
         if not rows.alive[j]:
             continue
@@ -181,21 +243,12 @@ def compute_rows(
         if not has_block[j] and block[j] < NEVER and not uniform:
             at[0], label[0] = block[j], 0
             size = 1
-        receiver_region = regions[j]
         for kind in range(1, kinds + 1):
-            disturbed = rows.disturbance[kind]
             for i in range(count):
                 base = bases[kind - 1, i]
                 if base >= NEVER or i == j:
                     continue
-                sender_region = regions[i]
-                step = j - i if j > i else j - i + count
-                copies = 1 if rows.link_per_pair else step
-                time = base + latency_ns[kind, sender_region, receiver_region]
-                time += send_ns[kind, sender_region] * copies
-                partitioned = side[i] != side[j]
-                jitter = max_jitter_ns[sender_region, receiver_region]
-                time = arrival(disturbed, i, j, time, jitter, partitioned)
+                time = _arrival_ns(rows, kind, i, j, base)
                 if time >= latest:
                     continue
                 at[size] = time
