@@ -16,7 +16,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(PACKAGES:=/pyproject.toml) $(w
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check lab notebooks wheel sdist wheel-aarch64 wheel-armv7l clean help
 .PHONY: test-long test-memory test-wheel test-aarch64 test-armv7l test-jupyter rtl fpga
-.PHONY: measurements bench-compare bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys bench-flood fuzz-hawk
+.PHONY: measurements bench-compare bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys fuzz-hawk
 .PHONY: test-board test-oldest bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-slhdsa fuzz-slhdsa test-acvp bench-consensus
 .PHONY: sweep-consensus conform engines fuzz-conform fuzz-native attack test-quic sanitize sanitize-quic fuzz-falcon
 .PHONY: test-cluster bench-cluster docs simulate-delegates fuzz-delegates bench-delegates
@@ -205,9 +205,6 @@ bench-hawk: install ## compare pqchain's Hawk with Falcon and with the times of 
 
 bench-keys: install ## measure secret-key validation, compared with signing
 	$(BIN)/python benchmarks/secret_keys.py
-
-bench-flood: install ## flood a node as a member: memory, service, honest connections
-	$(BIN)/python -m tests.wire.members
 
 bench-consensus: install ## measure votes of 1024 and 16384 delegates, gossip to 2^20 nodes, and the SimPy engine
 	$(BIN)/python benchmarks/consensus.py

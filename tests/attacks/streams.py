@@ -23,7 +23,7 @@ from pqchain.wire.transports import registry
 from tests.attacks.harness import MAX_MEMORY_MB, Attack, Input, Inputs, Outcome, Try
 from tests.reencode.mesh import small
 from tests.reencode.wires import Wire, beat, works
-from tests.wire import hostile, members
+from tests.wire import floods
 
 HOSTILE, HONEST = 1, 2
 MESSAGES = 10
@@ -189,7 +189,7 @@ _FLOODS = {
     "valid messages without end": "valid",
     "responses that are not read": "deaf-requests",
 }
-"""Floods of `tests.wire.members` by description; an input is a transport."""
+"""Floods of `tests.wire.floods` by description; an input is a transport."""
 
 
 def _flooded(_: Path, node: str, flood: str) -> tuple[Inputs, Try]:
@@ -201,7 +201,7 @@ def _flooded(_: Path, node: str, flood: str) -> tuple[Inputs, Try]:
         return (Input(name, name) for name in names[:count])
 
     def attempt(transport: str) -> Outcome:
-        result = asyncio.run(members.measure(transport, node, flood, _FLOOD_SECONDS))
+        result = asyncio.run(floods.measure(transport, node, flood, _FLOOD_SECONDS))
         if not result["grown"] <= MAX_MEMORY_MB:
             return Outcome.MEMORY
         if not result["opened"] or result["dial"] == float("inf"):
@@ -232,5 +232,5 @@ ATTACKS += [
         ("delegate", "delegate on sockets"), ("reencode", "re-encoding node, on sockets")
     )
     for name, flood in _FLOODS.items()
-    if node in hostile.FLOODS[flood][2]
+    if node in floods.FLOODS[flood]
 ]  # fmt: skip
