@@ -1,18 +1,35 @@
-"""Endpoints connected in memory."""
+"""Nodes connected in memory (`Pair`, `NativePair`) or over loopback (`Mesh`)."""
 
 from __future__ import annotations
 
+import asyncio
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
 from pqchain.wire.identity import generate
-from pqchain.wire.session import Opened
+from pqchain.wire.session import Opened, Received
+from pqchain.wire.transports import registry
 from pqchain.wire.transports.aioquic import QuicEndpoint
 from pqchain.wire.transports.native import NativeFabric
 from pqchain.wire.transports.native_library import pointer
 from pqchain.wire.transports.registry import Conditions, TransportSettings
+
+UNKNOWN = 2
+"""Index of an identity of a `Mesh` that no directory has."""
+
+PLACES = 4
+"""Number of addresses in memory."""
+
+
+def open_pair(name: str, **changes):
+    """Return a pair over a library; skip if the installation omitted it."""
+    if reason := registry.get(name).unavailable_reason():
+        pytest.skip(reason)
+    return (Pair if name == "aioquic" else NativePair)(**changes)
 
 
 def forged(rng: random.Random) -> bytes:
@@ -22,84 +39,107 @@ def forged(rng: random.Random) -> bytes:
     return head + (left | 0x4000).to_bytes(2, "big") + rng.randbytes(left)
 
 
-class Watched(QuicEndpoint):
-    """Endpoint that records its events."""
-
-    def __init__(self, settings):
-        super().__init__(settings)
-        self._told = []
-
-    def events(self):
-        pending = super().events()
-        self._told += pending
-        return pending
-
-    @property
-    def early_sessions(self):
-        """Return the sessions of peers that were resumed with a ticket of this endpoint."""
-        opened = [e for e in self._told + self.pending if isinstance(e, Opened)]
-        return sum(each.early and not each.dialled for each in opened)
+def unknown_identities(count: int):
+    """Return identities missing from every directory."""
+    return generate(count, algorithm="Ed25519")
 
 
-class Pair:
-    """Two or more endpoints and a link of constant delay between them."""
+class _Endpoints:
+    """Two or more endpoints, and the events that their nodes have not received."""
 
-    def __init__(self, count: int = 2, delay_seconds: float = 0.01) -> None:
-        self.identities = self.unknown_identities(count)
+    endpoints: dict[int, Any]
+
+    def __init__(self, count: int, delay_seconds: float) -> None:
+        self.identities = unknown_identities(count)
         self.directory = [identity.public for identity in self.identities]
         self.addresses = {index: ("127.0.0.1", index) for index in range(100)}
         self.delay_seconds = delay_seconds
         self.now = 0.0
-        self.endpoints = {index: self.endpoint(self.identities[index]) for index in range(count)}
-        self.wire: list[tuple[float, int, int, bytes]] = []
-        """Every datagram: time, sender, receiver, content."""
+        self.endpoints = {}
+        self._events: dict[int, list[Any]] = {index: [] for index in range(PLACES)}
+        self._early: dict[int, int] = dict.fromkeys(range(PLACES), 0)
 
-    def endpoint(self, identity, directory=None):
-        return Watched(self.settings(identity, directory=directory))
-
-    def settings(self, identity, *, directory=None, **more):
+    def settings(self, identity, **more):
         return TransportSettings(
-            identity=identity,
-            directory=directory or self.directory,
-            addresses=self.addresses,
-            folder=Path(),
+            identity=identity, directory=self.directory, addresses=self.addresses, folder=Path(),
             **more,
-        )
+        )  # fmt: skip
 
-    def unknown_identities(self, count: int):
-        """Return identities missing from every directory."""
-        return generate(count, algorithm="Ed25519")
+    def deliver(self, index: int, event: Any) -> None:
+        self._events[index].append(event)
+        self._early[index] += isinstance(event, Opened) and event.early and not event.dialled
 
-    def join(self, index, identity):
-        """Replace the endpoint at an address by one of that identity."""
-        self.endpoints[index] = self.endpoint(identity)
+    def collect(self) -> None:
+        """Deliver events that the endpoints keep."""
 
-    def carry(self) -> None:
-        """Deliver every pending datagram, but no answers."""
-        sent = [
-            (index, data, address[1])
-            for index, endpoint in self.endpoints.items()
-            for data, address in endpoint.datagrams(self.now)
-        ]
-        self.wire += [(self.now, by, to, data) for by, data, to in sent]
-        self.now += self.delay_seconds
-        for by, data, to in sent:
-            self.endpoints[to].receive(data, ("127.0.0.1", by), self.now)
+    def events(self, index: int, *kinds: type) -> list[Any]:
+        """Return a node's events since the last call, or those of these classes."""
+        self.collect()
+        events, self._events[index] = self._events[index], []
+        return [event for event in events if not kinds or isinstance(event, kinds)]
+
+    def early_sessions(self, index: int) -> int:
+        """Return the number of peers' sessions that were resumed with a ticket of a node."""
+        self.collect()
+        return self._early[index]
+
+    def connect(self, *, early: bool = False) -> int:
+        """Dial from 0 to 1, run, and return the session."""
+        session = int(self.endpoints[0].dial(1, early=early, now=self.now))
+        self.run()
+        return session
+
+    def connected(self) -> tuple[int, int]:
+        """Connect and return the session's numbers at both ends."""
+        session = self.connect()
+        (opened,) = self.events(1, Opened)
+        self.events(0)
+        return session, opened.session
 
     def run(self, quiet_seconds: float = 0.5) -> None:
         """Run until no event is pending for a while."""
+        raise NotImplementedError
+
+
+class Pair(_Endpoints):
+    """Endpoints of aioquic and a link of constant delay between them."""
+
+    def __init__(self, count: int = 2, delay_seconds: float = 0.01) -> None:
+        super().__init__(count, delay_seconds)
+        for identity in self.identities:
+            self.join(identity.index, identity)
+        self.wire: list[tuple[float, int, int, bytes]] = []
+        """Every datagram: time, sender, receiver, content."""
+
+    def join(self, index, identity):
+        """Replace the endpoint at an address by one of that identity."""
+        self.endpoints[index] = QuicEndpoint(self.settings(identity))
+        self._events[index] = []
+
+    def collect(self) -> None:
+        for index, endpoint in self.endpoints.items():
+            for event in endpoint.events():
+                self.deliver(index, event)
+
+    def carry(self) -> bool:
+        """Deliver every pending datagram, but no answers; return whether there were any."""
+        sent = [
+            (self.now, index, address[1], data)
+            for index, endpoint in self.endpoints.items()
+            for data, address in endpoint.datagrams(self.now)
+        ]
+        self.wire += sent
+        self.now += self.delay_seconds
+        for _, sender, receiver, data in sent:
+            if receiver in self.endpoints:
+                self.endpoints[receiver].receive(data, ("127.0.0.1", sender), self.now)
+        return bool(sent)
+
+    step = carry
+
+    def run(self, quiet_seconds: float = 0.5) -> None:
         for _ in range(10_000):
-            sent = [
-                (index, data, address[1])
-                for index, endpoint in self.endpoints.items()
-                for data, address in endpoint.datagrams(self.now)
-            ]
-            if sent:
-                self.wire += [(self.now, by, to, data) for by, data, to in sent]
-                self.now += self.delay_seconds
-                for by, data, to in sent:
-                    if to in self.endpoints:
-                        self.endpoints[to].receive(data, ("127.0.0.1", by), self.now)
+            if self.carry():
                 continue
             timers = [timer for each in self.endpoints.values() if (timer := each.timer())]
             if not timers or min(timers) > self.now + quiet_seconds:
@@ -110,55 +150,25 @@ class Pair:
         raise AssertionError("the endpoints never fall quiet")
 
 
-class Heard:
-    """A host of the native fabric that records events for its node."""
-
-    def __init__(self, host) -> None:
-        self._host, self.heard = host, []
-        self.early_sessions = 0
-        """Sessions of others that were resumed with a ticket of ours."""
-
-    def events(self):
-        heard, self.heard = self.heard, []
-        return heard
-
-    def __getattr__(self, name):
-        return getattr(self._host, name)
-
-
-class NativePair:
-    """A pair on the native fabric, with addresses for further hosts."""
-
-    PLACES = 4
+class NativePair(_Endpoints):
+    """Hosts on the native fabric, with addresses for further ones."""
 
     def __init__(self, count: int = 2, delay_seconds: float = 0.01, **conditions) -> None:
-        self.identities = self.unknown_identities(count)
-        self.directory = [identity.public for identity in self.identities]
-        self.addresses = {index: (f"node-{index}", 4433) for index in range(self.PLACES)}
-        self.delay_seconds = delay_seconds
-        self.now = 0.0
-        settings = [self.settings(identity) for identity in self.unknown_identities(self.PLACES)]
+        super().__init__(count, delay_seconds)
+        self.addresses = {index: (f"node-{index}", 4433) for index in range(PLACES)}
+        settings = [self.settings(identity) for identity in unknown_identities(PLACES)]
         model = {"bits_per_second": 1e12, "loss": 0.0, "queue_bytes": 1 << 30, "overhead_bytes": 66,
                  "coalescing_seconds": 0.0, "delay_seconds": delay_seconds}  # fmt: skip
         self.fabric = NativeFabric(Conditions(**model | conditions), settings)
-        self.endpoints: dict[int, Heard] = {}
-        for index in range(count):
-            self.join(index, self.identities[index])
-
-    def unknown_identities(self, count: int):
-        return generate(count, algorithm="Ed25519")
-
-    def settings(self, identity, **more):
-        return TransportSettings(
-            identity=identity, directory=self.directory, addresses=self.addresses, folder=Path(),
-            **more,
-        )  # fmt: skip
+        for identity in self.identities:
+            self.join(identity.index, identity)
 
     def join(self, index, identity):
         if index in self.endpoints:
             self.fabric.stop(index)
         self.fabric._settings[index] = self.settings(identity)
-        self.endpoints[index] = Heard(self.fabric.start(index))
+        self.endpoints[index] = self.fabric.start(index)
+        self._events[index] = []
 
     def carry(self) -> None:
         self._advance(self.now + 1.5 * self.delay_seconds)
@@ -175,28 +185,91 @@ class NativePair:
         pending = self.fabric.advance(until)
         self.now = pending[-1][0] if pending else until
         for _, index, event in pending:
-            heard = self.endpoints[index]
-            heard.heard.append(event)
-            heard.early_sessions += isinstance(event, Opened) and event.early and not event.dialled
+            self.deliver(index, event)
         return bool(pending)
 
-    def tap(self, on: bool = True) -> None:
-        """Start or stop recording datagrams."""
-        self.fabric._library.call("tap", self.fabric.handle, on)
+    def call(self, name: str, *arguments: Any) -> int:
+        """Call a function of the library for the network."""
+        return self.fabric._library.call(name, self.fabric.handle, *arguments)
 
     def tapped(self):
         """Return (time in ns, sender, receiver, bytes) of every recorded datagram."""
-        found, library = [], self.fabric._library
+        found = []
         while True:
             numbers, data = np.zeros(3, np.uint64), bytearray(1 << 16)
-            length = library.call(
-                "tapped", self.fabric.handle, pointer(numbers.data.cast("B")), 3, pointer(data),
-                len(data),
-            )  # fmt: skip
-            if not length:
+            buffers = pointer(numbers.data.cast("B")), 3, pointer(data), len(data)
+            if not (length := self.call("tapped", *buffers)):
                 return found
             found.append((*map(int, numbers), bytes(data[:length])))
 
     def inject(self, sender: int, receiver: int, data: bytes) -> None:
         """Send bytes from any address."""
-        self.fabric._library.call("inject", self.fabric.handle, sender, receiver, data, len(data))
+        self.call("inject", sender, receiver, data, len(data))
+
+
+async def until(condition) -> None:
+    """Wait until a condition is true, for 20 s at most."""
+    for _ in range(2000):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("not within 20 s")
+
+
+class Mesh:
+    """Nodes 0 and 1 and one that nobody knows, over sockets; the tests dial from 0 to 1."""
+
+    def __init__(self, name: str, folder: Path = Path()) -> None:
+        self.info, self.folder = registry.get(name), folder
+        key = self.info.certificate_key
+        self.known = generate(2, algorithm="Ed25519", certificate_key=key)
+        self.unknown = generate(3, algorithm="Ed25519", certificate_key=key)[UNKNOWN]
+        self.addresses: dict[int, Any] = {}
+        self.events: dict[int, list[Any]] = {0: [], 1: [], UNKNOWN: []}
+        self.nodes: dict[int, Any] = {}
+
+    def open(self, index: int) -> Any:
+        """Return a node that does not listen yet."""
+        settings = TransportSettings(
+            identity=self.unknown if index == UNKNOWN else self.known[index],
+            directory=[identity.public for identity in self.known],
+            addresses=self.addresses,
+            folder=self.folder,
+        )
+        self.nodes[index] = self.info.open(settings)
+        return self.nodes[index]
+
+    async def listen(self, *indices: int) -> None:
+        """Open nodes and let them listen."""
+        for index in indices:
+            deliver = self.events[index].append
+            self.addresses[index] = await self.open(index).listen("127.0.0.1", 0, deliver)
+
+    async def connect(self) -> tuple[Any, int, Any, int]:
+        """Let both nodes listen, and dial; return each node and its session (not over gRPC)."""
+        await self.listen(1, 0)
+        session = await self.dial()
+        await until(lambda: self.of(1, Opened))
+        return self.nodes[0], session, self.nodes[1], self.of(1, Opened)[0].session
+
+    def received(self, index: int) -> bytes:
+        """Return all bytes that a node has received."""
+        return b"".join(event.data for event in self.of(index, Received))
+
+    def of(self, index: int, kind: type) -> list[Any]:
+        """Return a node's events of a class."""
+        return [event for event in self.events[index] if isinstance(event, kind)]
+
+    async def dial(self) -> int:
+        """Dial from 0 to 1 until it succeeds, as a node does; return the session."""
+        while True:
+            count = len(self.events[0])
+            session = int(self.nodes[0].dial(1, early=False, now=0.0))
+            await until(lambda count=count: len(self.events[0]) > count)
+            if isinstance(self.events[0][-1], Opened):
+                return session
+
+    async def shutdown(self) -> None:
+        """Stop all nodes."""
+        for node in self.nodes.values():
+            await node.shutdown()

@@ -5,46 +5,40 @@ import logging
 
 import pytest
 
+from pqchain.wire.session import Closed
+from pqchain.wire.transports import limits
+from tests.wire.pair import Mesh
+
 pytest.importorskip("grpc", reason="grpcio is not installed: the dev extra has it")
 
 
-def test_listening_beyond_loopback_logs_a_warning(tmp_path, caplog, monkeypatch):
-    from pqchain.wire.identity import generate
+def run_with_node(check):
+    """Run a coroutine with the module of the transport and a node that listens nowhere."""
     from pqchain.wire.transports import grpc
-    from pqchain.wire.transports.registry import TransportSettings
 
-    monkeypatch.setattr(grpc.grpc, "ssl_server_credentials", lambda *_, **__: 1 / 0)
+    async def main():
+        await asyncio.wait_for(check(grpc, Mesh("grpc").open(0)), 60)
 
-    async def listen(host):
-        (known,) = generate(1, algorithm="Ed25519", certificate_key="p256")
-        settings = TransportSettings(
-            identity=known, directory=[known.public], addresses={}, folder=tmp_path
-        )
-        with pytest.raises(ZeroDivisionError):
-            await grpc.Grpc(settings).listen(host, 0, lambda event: None)
+    asyncio.run(main())
+
+
+def test_listening_beyond_loopback_logs_a_warning(caplog, monkeypatch):
+    async def check(grpc, node):
+        monkeypatch.setattr(grpc.grpc, "ssl_server_credentials", lambda *_, **__: 1 / 0)
+        for host, messages in (("127.0.0.1", 0), ("10.0.0.1", 1)):
+            with pytest.raises(ZeroDivisionError):
+                await node.listen(host, 0, lambda event: None)
+            assert len(caplog.messages) == messages
 
     with caplog.at_level(logging.WARNING, logger="pqchain.wire"):
-        asyncio.run(listen("127.0.0.1"))
-        assert caplog.messages == []
-        asyncio.run(listen("10.0.0.1"))
+        run_with_node(check)
     assert "in total and not per host" in caplog.messages[0]
 
 
-def test_non_reading_member_is_disconnected(tmp_path, monkeypatch):
-    from pqchain.wire.identity import generate
-    from pqchain.wire.session import Closed
-    from pqchain.wire.transports import grpc, limits
-    from pqchain.wire.transports.registry import TransportSettings
-
+def test_non_reading_member_is_disconnected(monkeypatch):
     monkeypatch.setattr(limits, "MAX_QUEUED", 100)
 
-    async def main():
-        (known,) = generate(1, algorithm="Ed25519", certificate_key="p256")
-        node = grpc.Grpc(
-            TransportSettings(
-                identity=known, directory=[known.public], addresses={}, folder=tmp_path
-            )
-        )
+    async def check(grpc, node):
         told = []
         node.deliver = told.append
         session = node.sessions[7] = grpc._Session(node, 7, peer=0)
@@ -57,27 +51,10 @@ def test_non_reading_member_is_disconnected(tmp_path, monkeypatch):
         assert told == [Closed(7, 0, "the other side reads nothing")]
         assert [message async for message in channel.messages()] == []
 
-    asyncio.run(main())
+    run_with_node(check)
 
 
-def run_with_node(tmp_path, check):
-    """Run a coroutine with a node that listens nowhere."""
-    from pqchain.wire.identity import generate
-    from pqchain.wire.transports import grpc
-    from pqchain.wire.transports.registry import TransportSettings
-
-    async def main():
-        known = generate(2, algorithm="Ed25519", certificate_key="p256")
-        directory = [each.public for each in known]
-        settings = TransportSettings(
-            identity=known[0], directory=directory, addresses={}, folder=tmp_path
-        )
-        await asyncio.wait_for(check(grpc, grpc.Grpc(settings)), 60)
-
-    asyncio.run(main())
-
-
-def test_buffered_messages_per_session_are_bounded(tmp_path):
+def test_buffered_messages_per_session_are_bounded():
     async def check(grpc, node):
         session = grpc._Session(node, 7, peer=1)
         channels = [session.add_channel()[1] for _ in range(3 * grpc.MAX_SENDING)]
@@ -94,10 +71,10 @@ def test_buffered_messages_per_session_are_bounded(tmp_path):
                 with pytest.raises(StopAsyncIteration):
                     await calls[at].__anext__()
 
-    run_with_node(tmp_path, check)
+    run_with_node(check)
 
 
-def test_connections_per_peer_are_bounded(tmp_path):
+def test_connections_per_peer_are_bounded():
     class Aborted(Exception):
         pass
 
@@ -148,4 +125,4 @@ def test_connections_per_peer_are_bounded(tmp_path):
             task.cancel()
         await asyncio.gather(*calls, another, return_exceptions=True)
 
-    run_with_node(tmp_path, check)
+    run_with_node(check)

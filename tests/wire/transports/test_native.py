@@ -10,7 +10,7 @@ import pytest
 
 from pqchain import installation
 from pqchain.errors import NativeLibraryBroken, PqchainError, Unsupported, UsageError
-from pqchain.wire.session import Closed, Filled, Opened, Received
+from pqchain.wire.session import Closed, Filled, Received
 from pqchain.wire.transports import native_library, registry
 from tests.wire.pair import NativePair
 
@@ -22,15 +22,6 @@ pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
 @pytest.fixture
 def pair():
     return NativePair()
-
-
-def opened(pair, *, early=False):
-    """Dial from 0 to 1; return the sessions' numbers at both ends."""
-    session = pair.endpoints[0].dial(1, early=early, now=pair.now)
-    pair.run()
-    (there,) = (each.session for each in pair.endpoints[1].events() if isinstance(each, Opened))
-    pair.endpoints[0].events()
-    return session, there
 
 
 PROGRAM = """
@@ -84,14 +75,14 @@ def test_seed_determines_every_byte():
         pair.directory[:] = first.directory
         for index, identity in enumerate(first.identities):
             pair.join(index, identity)
-        opened(pair)
+        pair.connect()
         digests.append(pair.fabric.totals().digest)
     assert digests[0] == digests[1] != digests[2]
 
 
 def asked(pair):
     """Let the client send a request; return both hosts with their sessions, and the channel."""
-    session, there = opened(pair)
+    session, there = pair.connected()
     client, server = pair.endpoints[0], pair.endpoints[1]
     channel = client.open(session)
     client.send(session, channel, b"give")
@@ -105,12 +96,12 @@ def test_bytes_are_received_into_the_given_buffer(pair):
     row = np.zeros(len(chunk), np.uint8)
     server.send(there, channel, b"head")
     pair.run()
-    assert [event.data for event in client.events()] == [b"head"]
+    assert [event.data for event in pair.events(0)] == [b"head"]
     client.receive_into(session, channel, row.data, len(row), offset=4)
     server.send(there, channel, chunk.data)
     server.send(there, channel, b"tail", end=True)
     pair.run()
-    came = client.events()
+    came = pair.events(0)
     assert sum(event.count for event in came if isinstance(event, Filled)) == len(row)
     assert [each.data for each in came if isinstance(each, Received)] == [b"tail"]
     assert came[-1].end
@@ -123,15 +114,14 @@ def test_bytes_are_received_into_the_given_buffer(pair):
 def test_changing_the_receive_buffer_loses_no_bytes():
     """Unreported bytes in the old buffer are reported with the following ones."""
     pair = NativePair(bits_per_second=20e6)
-    _, there = opened(pair)
-    session = next(iter(pair.endpoints[0].sessions))
+    session, there = pair.connected()
     channel, size = pair.endpoints[0].open(session), 400_000
     pair.endpoints[0].send(session, channel, b"!")
     pair.endpoints[0].send(session, channel, bytes(size), end=True)
     count, offset, memory = 0, 1, bytearray(size)
     while count < size:
         pair.step()
-        for event in pair.endpoints[1].events():
+        for event in pair.events(1):
             if isinstance(event, Received):
                 count += len(event.data) - (event.data[:1] == b"!")
             elif isinstance(event, Filled):
@@ -161,7 +151,7 @@ def test_hosts_get_their_own_buffers_back():
     came = {}
     while came.get(1, 0) < 900_000:
         pair.step()
-        for event in pair.endpoints[2].events():
+        for event in pair.events(2):
             if isinstance(event, Received):
                 assert len(set(event.data)) == 1
                 came[event.data[0] - 1] = came.get(event.data[0] - 1, 0) + len(event.data)
@@ -183,13 +173,13 @@ def test_early_bytes_are_copied_into_a_later_buffer(pair):
     pair.run()
     # 50,000 bytes were reported as received; the node reads them later.
     row = bytearray(len(chunk))
-    came = b"".join(event.data for event in client.events() if isinstance(event, Received))
+    came = b"".join(event.data for event in pair.events(0) if isinstance(event, Received))
     assert came == chunk[:50_000]
     row[: len(came)] = came
     client.receive_into(session, channel, memoryview(row), len(row), offset=0)
     server.send(there, channel, chunk[50_000:], end=True)
     pair.run()
-    assert sum(event.count for event in client.events() if isinstance(event, Filled)) == 154_800
+    assert sum(event.count for event in pair.events(0) if isinstance(event, Filled)) == 154_800
     assert row == chunk
 
 
@@ -199,13 +189,13 @@ def test_released_buffer_is_not_written(pair):
     client.receive_into(session, channel, memoryview(row), len(row), offset=0)
     server.send(there, channel, b"\1" * 400_000)
     pair.run()
-    assert sum(event.count for event in client.events()) <= 400_000
+    assert sum(event.count for event in pair.events(0)) <= 400_000
     before = bytes(row)
     assert before.count(1) == 400_000
     client.receive_into(session, channel, None, 600_000, offset=400_000)
     server.send(there, channel, b"\2" * 600_000, end=True)
     pair.run()
-    assert sum(event.count for event in client.events()) >= 600_000
+    assert sum(event.count for event in pair.events(0)) >= 600_000
     assert bytes(row) == before
     client.stop(session, channel)
     assert client.memory.registered == {}
@@ -218,9 +208,9 @@ def test_unauthenticated_peer_times_out(monkeypatch):
     )
     pair.endpoints[0].dial(1, early=False, now=0.0)
     pair.run(quiet_seconds=15)
-    assert pair.endpoints[1].events() == []
+    assert pair.events(1) == []
     assert pair.endpoints[1].sessions == {}
-    closed = pair.endpoints[0].events()
+    closed = pair.events(0)
     assert [each.reason for each in closed] == ["no proof of identity in time"]
     assert pair.now > 10
 
@@ -235,23 +225,23 @@ def test_excess_data_before_authentication_disconnects(monkeypatch):
     pair.carry()
     client.send(session, client.open(session), bytes(200_000), end=True)
     pair.run(quiet_seconds=2)
-    assert pair.endpoints[1].events() == []
+    assert pair.events(1) == []
     assert pair.endpoints[1].sessions == {}
-    closed = [each.reason for each in client.events() if isinstance(each, Closed)]
+    closed = [each.reason for each in pair.events(0) if isinstance(each, Closed)]
     assert closed == ["too much before a proof of identity"]
 
 
 def test_hundred_thousand_invalid_datagrams_change_nothing(pair):
-    session, there = opened(pair)
-    pair.tap()
+    session, there = pair.connected()
+    pair.call("tap", True)
     client, server = pair.endpoints[0], pair.endpoints[1]
     channel = client.open(session)
     client.send(session, channel, b"before")
     pair.run()
     real = [data for _, _, to, data in pair.tapped() if to == 1]
-    pair.tap(False)
+    pair.call("tap", False)
     draws = np.random.default_rng(5)
-    server.events()
+    pair.events(1)
     for number in range(100_000):
         if number % 2:
             data = draws.bytes(int(draws.integers(1, 1500)))
@@ -263,34 +253,36 @@ def test_hundred_thousand_invalid_datagrams_change_nothing(pair):
         if number % 1000 == 999:
             pair.carry()
     pair.run()
-    assert server.events() == []
+    assert pair.events(1) == []
     client.send(session, channel, b"after", end=True)
     pair.run()
-    assert b"".join(event.data for event in server.events()) == b"after"
+    assert b"".join(event.data for event in pair.events(1)) == b"after"
     assert set(server.sessions) == {there}
 
 
 def test_lost_host_is_named_and_others_continue(pair):
-    session, _ = opened(pair)
+    session = pair.connect()
+    pair.events(0)
     client = pair.endpoints[0]
     pair.fabric.stop(1)
     with pytest.raises(UsageError, match="host 1 is not running"):
-        pair.fabric._library.call("open", pair.fabric.handle, 1, 1, 0)
+        pair.call("open", 1, 1, 0)
     client.send(session, client.open(session), bytes(100_000), end=True)
     # After the idle time the session is over.
     pair.run(quiet_seconds=60)
-    assert [type(event) for event in client.events()] == [Closed]
+    assert [type(event) for event in pair.events(0)] == [Closed]
 
 
 def test_restart_is_detected_at_once(pair):
     """The key of stateless resets follows from the identity, so it outlives a restart."""
-    session, _ = opened(pair)
+    session = pair.connect()
+    pair.events(0)
     pair.join(1, pair.identities[1])
     client = pair.endpoints[0]
     begun = pair.now
     client.send(session, client.open(session), b"still there?", end=True)
     pair.step()
-    assert [event.reason for event in client.events()] == ["reset by peer"]
+    assert [event.reason for event in pair.events(0)] == ["reset by peer"]
     assert pair.now - begun < 3 * pair.delay_seconds
 
 
@@ -315,7 +307,8 @@ def test_restart_is_detected_at_once(pair):
     ],
 )  # fmt: skip
 def test_invalid_arguments_are_rejected(pair, name, arguments, message):
-    session, _ = opened(pair)
+    session = pair.connect()
+    pair.events(0)
     real = {None: pair.fabric.handle, "session": session}
     first, *rest = arguments
     given = [pair.fabric.handle if first is None else first]

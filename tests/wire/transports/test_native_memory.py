@@ -1,4 +1,7 @@
-"""Memory shared by Python and the QUIC library is not used after its release."""
+"""Memory shared by Python and the QUIC library is not used after its release.
+
+python -m tests.wire.transports.test_native_memory lent|placed|resized raised|collected
+"""
 
 import asyncio
 import gc
@@ -18,12 +21,52 @@ from pqchain.errors import UsageError
 from pqchain.wire.session import Closed, Opened, Received
 from pqchain.wire.transports import limits, native, registry
 from pqchain.wire.transports.native_library import EventReader
-from tests.wire.pair import NativePair
-from tests.wire.transports import dropped
+from tests.wire.pair import Mesh, NativePair, until
 
 ROOT = Path(__file__).parents[3]
 REASON = registry.get("native").unavailable_reason()
 pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
+
+
+LENGTH = 200_000_000
+"""A buffer of this length is unmapped as soon as it is freed, so that its use ends the process."""
+
+
+async def drop(use: str, end: str) -> None:
+    """Drop two nodes while the library still uses their memory; print what happens."""
+    mesh = Mesh("native")
+    sender, here, receiver, there = await mesh.connect()
+    channel = sender.open(here)
+    if use == "placed":
+        sender.send(here, channel, b"!")
+        await until(lambda: mesh.of(1, Received))
+        memory = bytearray(LENGTH)
+        receiver.receive_into(there, channel, memoryview(memory), LENGTH, offset=1)
+        del memory
+    data = bytearray(LENGTH)
+    sender.send(here, channel, data)
+    if use == "resized":
+        try:
+            data.clear()
+        except BufferError:
+            sys.stdout.write("BufferError ")
+    del data
+    await asyncio.sleep(0.002)
+    if end == "raised":
+        raise RuntimeError("a mistake of the caller")
+    for node in mesh.nodes.values():
+        asyncio.get_running_loop().remove_reader(node._descriptor)
+    handles = [(node.library, node.handle) for node in mesh.nodes.values()]
+    del node, sender, receiver
+    mesh.nodes.clear()
+    gc.collect()
+    for library, handle in handles:
+        # Freed with its owner: the handle is unknown.
+        assert handle
+        try:
+            library.call("port", handle)
+        except UsageError as error:
+            sys.stdout.write(f"{error} ")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +83,7 @@ pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
 def test_node_dropped_without_close_is_safe(use, end):
     """Each of the six cases crashed before the handle had a finalizer."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.wire.transports.dropped", use, end],
+        [sys.executable, "-m", "tests.wire.transports.test_native_memory", use, end],
         capture_output=True, text=True, timeout=120, check=False, cwd=ROOT,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
@@ -55,10 +98,11 @@ def test_forked_child_leaves_the_handle_alone():
     """A forked child has the handle but not its thread; freeing it would wait forever."""
 
     async def forked():
-        nodes, *_ = await dropped.connected()
+        mesh = Mesh("native")
+        node, *_ = await mesh.connect()
         child = os.fork()
         if not child:
-            nodes[0]._free()
+            node._free()
             os._exit(0)
         deadline = time.monotonic() + 30
         while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
@@ -66,8 +110,7 @@ def test_forked_child_leaves_the_handle_alone():
         if ended == (0, 0):
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-        for node in nodes:
-            await node.shutdown()
+        await mesh.shutdown()
         assert ended == (child, 0)
 
     asyncio.run(forked())
@@ -94,8 +137,7 @@ def test_fabric_keeps_lent_memory_until_its_owner_is_freed():
 
 def test_lent_memory_stays_exported_after_release():
     pair = NativePair()
-    session = pair.endpoints[0].dial(1, early=False, now=0.0)
-    pair.run()
+    session = pair.connect()
     client, data = pair.endpoints[0], bytearray(b"x" * 50_000)
     with memoryview(data) as view:
         client.send(session, client.open(session), view, end=True)
@@ -104,35 +146,26 @@ def test_lent_memory_stays_exported_after_release():
     pair.run()
     client.release_lent()
     data.append(0)
-    come = b"".join(each.data for each in pair.endpoints[1].events() if isinstance(each, Received))
+    come = b"".join(each.data for each in pair.events(1) if isinstance(each, Received))
     assert come == b"x" * 50_000
 
 
 @pytest.mark.parametrize("memory", [bytes(100), bytearray(99)])
 def test_memory_must_be_writable_and_long_enough(memory):
     pair = NativePair()
-    session = pair.endpoints[0].dial(1, early=False, now=0.0)
-    pair.run()
+    session = pair.connect()
     client = pair.endpoints[0]
     with pytest.raises(UsageError, match="must be writable and have 100 bytes; got"):
         client.receive_into(session, client.open(session), memoryview(memory), 100, offset=0)
     assert client.memory.registered == {}
 
 
-async def pause(condition):
-    for _ in range(10_000):
-        if condition():
-            return
-        await asyncio.sleep(0.002)
-    raise AssertionError("it never pending")
-
-
 def test_unread_data_stays_with_the_sender():
     """Once the window and some events are full, the peer waits and no more is buffered."""
 
     async def flooded():
-        nodes, here, _, heard = await dropped.connected()
-        sender, receiver = nodes
+        mesh = Mesh("native")
+        sender, here, receiver, _ = await mesh.connect()
         asyncio.get_running_loop().remove_reader(receiver._descriptor)
         beats, length = memoryview(bytes(1 << 20)), 100 << 20
         for channel in (sender.open(here), sender.open(here)):
@@ -149,14 +182,9 @@ def test_unread_data_stays_with_the_sender():
         # It continues after a read.
         asyncio.get_running_loop().add_reader(receiver._descriptor, receiver._deliver_events)
 
-        def come():
-            return sum(len(event.data) for event in heard if isinstance(event, Received))
-
-        await pause(lambda: come() == length)
-        pieces = [len(event.data) for event in heard if isinstance(event, Received)]
-        assert max(pieces) <= limits.PIECE_BYTES
-        for node in nodes:
-            await node.shutdown()
+        await until(lambda: sum(len(event.data) for event in mesh.of(1, Received)) == length)
+        assert max(len(event.data) for event in mesh.of(1, Received)) <= limits.PIECE_BYTES
+        await mesh.shutdown()
 
     asyncio.run(flooded())
 
@@ -179,10 +207,9 @@ def test_event_loop_turn_is_bounded(monkeypatch):
 def test_non_reading_peer_is_closed(monkeypatch):
     monkeypatch.setattr(limits, "MAX_QUEUED", 1000)
     pair = NativePair()
-    session = pair.endpoints[0].dial(1, early=False, now=0.0)
-    pair.run()
+    session = pair.connect()
     client = pair.endpoints[0]
-    client.events()
+    pair.events(0)
     pair.fabric.stop(1)
     channel, chunk = client.open(session), memoryview(bytes(20_000))
     for _ in range(20_000_000 // len(chunk)):
@@ -193,7 +220,7 @@ def test_non_reading_peer_is_closed(monkeypatch):
     # It has not been notified yet.
     client.send(session, client.open(session), b"more")
     pair.step()
-    assert [event.reason for event in client.events() if isinstance(event, Closed)] == [
+    assert [event.reason for event in pair.events(0) if isinstance(event, Closed)] == [
         limits.PEER_NOT_READING
     ]
     client.release_lent()
@@ -206,11 +233,19 @@ def test_excess_sessions_end_the_oldest():
     for _ in range(count):
         sessions.append(pair.endpoints[0].dial(1, early=False, now=pair.now))
         pair.run()
-    closed = [event.session for event in pair.endpoints[0].events() if isinstance(event, Closed)]
+    closed = [event.session for event in pair.events(0) if isinstance(event, Closed)]
     assert closed == sessions[:2]
-    there = pair.endpoints[1].events()
+    there = pair.events(1)
     opened = [event.session for event in there if isinstance(event, Opened)]
     ended = [event for event in there if isinstance(event, Closed)]
     assert [event.session for event in ended] == opened[:2]
     assert {event.reason for event in ended} == {"too many sessions"}
     assert set(pair.endpoints[1].sessions) == set(opened[2:])
+
+
+if __name__ == "__main__":
+    try:
+        asyncio.run(drop(*sys.argv[1:]))
+    except RuntimeError as error:
+        sys.stdout.write(f"{error} ")
+    sys.stdout.write("end")

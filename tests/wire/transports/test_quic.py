@@ -5,62 +5,33 @@ from aioquic.quic.stream import QuicStream
 
 from pqchain.errors import Unsupported
 from pqchain.wire.session import Closed, Opened, Received
-from pqchain.wire.transports import aioquic, aioquic_connection, registry
+from pqchain.wire.transports import aioquic, aioquic_connection
 from pqchain.wire.transports.aioquic import QuicEndpoint
-from tests.wire.pair import NativePair, Pair
-
-
-def events(pair, index, kind):
-    return [event for event in pair.endpoints[index].events() if isinstance(event, kind)]
-
-
-@pytest.fixture
-def pair():
-    return Pair()
+from tests.wire.pair import NativePair, Pair, open_pair, unknown_identities
 
 
 @pytest.fixture(params=["aioquic", "native"])
-def either(request):
+def pair(request):
     """Return a pair of each library."""
-    return Pair() if request.param == "aioquic" else native_pair()
+    return open_pair(request.param)
 
 
-def native_pair(**changes):
-    """Return a pair over the native library; skip if the installation omitted it."""
-    if reason := registry.get("native").unavailable_reason():
-        pytest.skip(reason)
-    return NativePair(**changes)
+def test_both_sides_authenticate(pair):
+    session = pair.connect()
+    assert pair.events(0, Opened) == [Opened(session, 1, True)]
+    assert pair.events(1, Opened) == [Opened(1, 0, False)]
 
 
-@pytest.fixture(params=["aioquic", "native"])
-def resuming(request):
-    """Return what makes a pair of each library that resumes."""
-    return Pair if request.param == "aioquic" else native_pair
-
-
-def opened(pair, *, early=False):
-    """Dial from 0 to 1 and return the session."""
-    session = pair.endpoints[0].dial(1, early=early, now=pair.now)
-    pair.run()
-    return session
-
-
-def test_both_sides_authenticate(either):
-    session = opened(either)
-    assert events(either, 0, Opened) == [Opened(session, 1, True)]
-    assert events(either, 1, Opened) == [Opened(1, 0, False)]
-
-
-def test_bytes_arrive_in_order_on_every_channel(either):
-    session = opened(either)
-    either.endpoints[1].events()
-    client, payload = either.endpoints[0], bytes(range(256)) * 4000
+def test_bytes_arrive_in_order_on_every_channel(pair):
+    session = pair.connect()
+    pair.events(1)
+    client, payload = pair.endpoints[0], bytes(range(256)) * 4000
     channels = [client.open(session) for _ in range(3)]
     for channel in channels:
         client.send(session, channel, memoryview(payload)[:500_000])
         client.send(session, channel, memoryview(payload)[500_000:], end=True)
-    either.run()
-    came = events(either, 1, Received)
+    pair.run()
+    came = pair.events(1, Received)
     assert {event.channel for event in came} == set(channels)
     for channel in channels:
         assert b"".join(event.data for event in came if event.channel == channel) == payload
@@ -68,49 +39,49 @@ def test_bytes_arrive_in_order_on_every_channel(either):
     assert client.queued_bytes() == 0
 
 
-def test_sending_waits_for_acknowledgement_beyond_the_window(either):
-    session = opened(either)
-    client = either.endpoints[0]
+def test_sending_waits_for_acknowledgement_beyond_the_window(pair):
+    session = pair.connect()
+    client = pair.endpoints[0]
     channel = client.open(session)
     payload = bytes(3 * aioquic_connection.WINDOW_BYTES)
     client.send(session, channel, payload, end=True)
-    either.carry()
+    pair.carry()
     assert (
         client.queued_bytes()
         >= 2 * aioquic_connection.WINDOW_BYTES - aioquic_connection.SLICE_BYTES
     )
-    either.run()
+    pair.run()
     assert client.queued_bytes() == 0
 
 
-def test_unknown_peer_is_rejected_without_an_event(either):
-    unknown_peer = either.unknown_identities(3)[2]
-    either.join(2, unknown_peer)
-    session = either.endpoints[2].dial(1, early=False, now=either.now)
-    either.run()
+def test_unknown_peer_is_rejected_without_an_event(pair):
+    unknown_peer = unknown_identities(3)[2]
+    pair.join(2, unknown_peer)
+    session = pair.endpoints[2].dial(1, early=False, now=pair.now)
+    pair.run()
     # The client has seen the certificate and opens the session; then it is closed.
-    either.endpoints[2].send(session, 0, b"give me chunks", end=True)
-    either.run()
-    assert either.endpoints[1].events() == []
-    closed = events(either, 2, Closed)
+    pair.endpoints[2].send(session, 0, b"give me chunks", end=True)
+    pair.run()
+    assert pair.events(1) == []
+    closed = pair.events(2, Closed)
     assert [event.reason for event in closed] == ["no known identity was proven"]
 
 
-def test_known_name_with_a_wrong_key_is_rejected(either):
-    impostor = either.unknown_identities(1)[0]
+def test_known_name_with_a_wrong_key_is_rejected(pair):
+    impostor = unknown_identities(1)[0]
     assert impostor.index == 0
-    either.join(0, impostor)
-    either.endpoints[0].dial(1, early=False, now=either.now)
-    either.run()
-    assert either.endpoints[1].events() == []
+    pair.join(0, impostor)
+    pair.endpoints[0].dial(1, early=False, now=pair.now)
+    pair.run()
+    assert pair.events(1) == []
 
 
-def test_server_with_another_certificate_is_rejected(either):
-    impostor = either.unknown_identities(2)[1]
-    either.join(1, impostor)
-    opened(either)
-    assert [type(event) for event in either.endpoints[0].events()] == [Closed]
-    assert either.endpoints[1].events() == []
+def test_server_with_another_certificate_is_rejected(pair):
+    impostor = unknown_identities(2)[1]
+    pair.join(1, impostor)
+    pair.connect()
+    assert [type(event) for event in pair.events(0)] == [Closed]
+    assert pair.events(1) == []
 
 
 def request_time(pair, *, early):
@@ -118,134 +89,135 @@ def request_time(pair, *, early):
     begun, client = pair.now, pair.endpoints[0]
     session = client.dial(1, early=early, now=pair.now)
     asked = False
-    while not events(pair, 1, Received):
-        if not asked and any(isinstance(event, Opened) for event in client.events()):
+    while not pair.events(1, Received):
+        if not asked and any(isinstance(event, Opened) for event in pair.events(0)):
             client.send(session, client.open(session), b"request", end=True)
             asked = True
-        pair.step() if isinstance(pair, NativePair) else pair.carry()
+        pair.step()
     return round((pair.now - begun) / pair.delay_seconds)
 
 
-def test_0_rtt_saves_a_round_trip(resuming):
-    pair = resuming(delay_seconds=0.05)
+@pytest.mark.parametrize("name", ["aioquic", "native"])
+def test_0_rtt_saves_a_round_trip(name):
+    pair = open_pair(name, delay_seconds=0.05)
     full = request_time(pair, early=False)
     pair.run()
     early = request_time(pair, early=True)
     # In one-way delays: hello, answer, request; against the request in the first flight.
     assert (full, early) == (3, 1)
-    assert pair.endpoints[1].early_sessions == 1
+    assert pair.early_sessions(1) == 1
 
 
 @pytest.mark.parametrize("over", [False, True], ids=["while it lasts", "when it is over"])
 def test_replayed_first_flight_does_nothing(over):
     pair = Pair()
-    opened(pair)
-    pair.endpoints[1].events()
+    pair.connect()
+    pair.events(1)
     pair.wire.clear()
     session = pair.endpoints[0].dial(1, early=True, now=pair.now)
     pair.endpoints[0].send(session, pair.endpoints[0].open(session), b"request", end=True)
     pair.run()
-    came = pair.endpoints[1].events()
+    came = pair.events(1)
     assert [event.data for event in came if isinstance(event, Received)] == [b"request"]
     first = [data for at, by, _, data in pair.wire if by == 0 and at == pair.wire[0][0]]
     server = pair.endpoints[1]
     if over:
         pair.endpoints[0].close(session, "enough", now=pair.now)
         pair.run(quiet_seconds=20)
-        assert [type(event) for event in server.events()] == [Closed]
+        assert [type(event) for event in pair.events(1)] == [Closed]
     # An attacker replays the same bytes from another address.
     for data in first:
         server.receive(data, ("127.0.0.1", 66), pair.now)
     answers = server.datagrams(pair.now)
-    assert server.events() == []
-    assert server.early_sessions == 1
+    assert pair.events(1) == []
+    assert pair.early_sessions(1) == 1
     # It gets a handshake that it cannot complete, and at most three times its bytes.
     assert sum(len(data) for data, _ in answers) <= 3 * sum(map(len, first))
 
 
-def test_ticket_is_valid_once(pair):
-    opened(pair)
+def test_ticket_is_valid_once():
+    pair = Pair()
+    pair.connect()
     tickets = pair.endpoints[0]._received_tickets
     copy = tickets.pop_newest(1, pair.now)
     tickets.add(copy)
-    opened(pair, early=True)
-    assert pair.endpoints[1].early_sessions == 1
+    pair.connect(early=True)
+    assert pair.early_sessions(1) == 1
     while tickets.pop_newest(1, pair.now):
         pass
     tickets.add(copy)
-    opened(pair, early=True)
+    pair.connect(early=True)
     # The copy was not accepted; the session was authenticated by the challenge.
-    assert pair.endpoints[1].early_sessions == 1
-    assert len(events(pair, 1, Opened)) == 3
+    assert pair.early_sessions(1) == 1
+    assert len(pair.events(1, Opened)) == 3
 
 
-def test_0_rtt_falls_back_if_the_server_has_no_ticket(resuming):
-    pair = resuming()
-    opened(pair)
+def test_0_rtt_falls_back_if_the_server_has_no_ticket(pair):
+    pair.connect()
     pair.join(1, pair.identities[1])
     session = pair.endpoints[0].dial(1, early=True, now=pair.now)
     pair.endpoints[0].send(session, pair.endpoints[0].open(session), b"request", end=True)
     pair.run()
-    came = pair.endpoints[1].events()
+    came = pair.events(1)
     assert [type(event) for event in came] == [Opened, Received]
     assert came[0].peer == 0
     assert came[1].data == b"request"
 
 
 @pytest.mark.parametrize("garbage", [b"", b"\x40" + bytes(30), bytes(1200), b"\xc0" * 1300])
-def test_garbage_is_ignored(either, garbage):
-    if isinstance(either, NativePair):
-        either.tap()
-        either.inject(3, 1, garbage)
-        either.run()
+def test_garbage_is_ignored(pair, garbage):
+    if isinstance(pair, NativePair):
+        pair.call("tap", True)
+        pair.inject(3, 1, garbage)
+        pair.run()
         # At most a stateless reset or a version negotiation.
-        assert all(len(data) < max(len(garbage), 100) for *_, data in either.tapped())
+        assert all(len(data) < max(len(garbage), 100) for *_, data in pair.tapped())
     else:
-        either.endpoints[1].receive(garbage, ("127.0.0.1", 9), 0.0)
-        assert either.endpoints[1].datagrams(0.0) == []
-    assert either.endpoints[1].events() == []
+        pair.endpoints[1].receive(garbage, ("127.0.0.1", 9), 0.0)
+        assert pair.endpoints[1].datagrams(0.0) == []
+    assert pair.events(1) == []
 
 
-def test_close_notifies_only_the_peer(either):
-    session = opened(either)
-    for endpoint in either.endpoints.values():
-        endpoint.events()
-    either.endpoints[0].close(session, "enough", now=either.now)
-    either.run(quiet_seconds=20)
-    assert events(either, 0, Closed) == []
-    assert [event.reason for event in events(either, 1, Closed)] == ["enough"]
-    either.endpoints[0].send(session, 0, b"into the void")
+def test_close_notifies_only_the_peer(pair):
+    session = pair.connect()
+    pair.events(0)
+    pair.events(1)
+    pair.endpoints[0].close(session, "enough", now=pair.now)
+    pair.run(quiet_seconds=20)
+    assert pair.events(0, Closed) == []
+    assert [event.reason for event in pair.events(1, Closed)] == ["enough"]
+    pair.endpoints[0].send(session, 0, b"into the void")
 
 
-def test_data_after_a_peer_close_is_lost(either):
-    session = opened(either)
-    client, server = either.endpoints[0], either.endpoints[1]
+def test_data_after_a_peer_close_is_lost(pair):
+    session = pair.connect()
+    client, server = pair.endpoints[0], pair.endpoints[1]
     channel = client.open(session)
-    client.events()
-    server.events()
-    server.close(1, "enough", now=either.now)
-    either.carry()
+    pair.events(0)
+    pair.events(1)
+    server.close(1, "enough", now=pair.now)
+    pair.carry()
     client.send(session, channel, b"into the void", end=True)
     if session in client.sessions:
         client.send(session, client.open(session), bytes(1_000_000), end=True)
-    either.run(quiet_seconds=20)
-    assert [event.reason for event in events(either, 0, Closed)] == ["enough"]
-    assert server.events() == []
+    pair.run(quiet_seconds=20)
+    assert [event.reason for event in pair.events(0, Closed)] == ["enough"]
+    assert pair.events(1) == []
 
 
-def test_stopped_channel_accepts_no_data(either):
-    session = opened(either)
-    client, server = either.endpoints[0], either.endpoints[1]
+def test_stopped_channel_accepts_no_data(pair):
+    session = pair.connect()
+    client, server = pair.endpoints[0], pair.endpoints[1]
     channel = client.open(session)
     client.send(session, channel, b"request", end=True)
-    either.run()
-    server.events()
+    pair.run()
+    pair.events(1)
     server.send(1, channel, bytes(20_000_000))
-    either.carry()
+    pair.carry()
     client.stop(session, channel)
-    either.run()
+    pair.run()
     server.send(1, channel, b"more", end=True)
-    either.run()
+    pair.run()
     assert server.queued_bytes() == 0
 
 
@@ -259,21 +231,22 @@ def test_stream_order_within_a_packet_is_deterministic():
     assert len(orders) == 1
 
 
-def test_too_long_datagrams_for_an_old_library_are_rejected(pair, monkeypatch):
+def test_too_long_datagrams_for_an_old_library_are_rejected(monkeypatch):
+    pair = Pair()
     monkeypatch.setattr(aioquic, "MAX_DATAGRAM_BYTES", 1500)
     with pytest.raises(Unsupported, match="datagram_bytes must be at most 1500"):
         QuicEndpoint(pair.settings(pair.identities[0], datagram_bytes=8952))
 
 
-def test_hundreds_of_sequential_channels_work(either):
-    session = opened(either)
-    client, server = either.endpoints[0], either.endpoints[1]
-    server.events()
+def test_hundreds_of_sequential_channels_work(pair):
+    session = pair.connect()
+    client, server = pair.endpoints[0], pair.endpoints[1]
+    pair.events(1)
     for _ in range(220):
         channel = client.open(session)
         client.send(session, channel, b"request", end=True)
-        either.run()
-        assert [event.channel for event in events(either, 1, Received)][-1] == channel
+        pair.run()
+        assert [event.channel for event in pair.events(1, Received)][-1] == channel
         server.send(1, channel, b"thanks", end=True)
-        either.run()
-        assert b"".join(event.data for event in events(either, 0, Received)) == b"thanks"
+        pair.run()
+        assert b"".join(event.data for event in pair.events(0, Received)) == b"thanks"

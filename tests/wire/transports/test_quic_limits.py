@@ -1,11 +1,24 @@
-"""Bounds of the memory that a member can make a QUIC endpoint keep."""
+"""Bounds of the memory that unauthenticated clients and members can make QUIC endpoints keep."""
+
+import random
+from types import SimpleNamespace
 
 import pytest
 
 from pqchain.wire.session import Closed, Opened
 from pqchain.wire.transports import aioquic_connection, limits
+from pqchain.wire.transports.admission import (
+    MAX_HALF_OPEN,
+    MAX_PER_HOST,
+    MAX_UNVALIDATED,
+    TOKEN_SECONDS,
+    Admission,
+)
+from pqchain.wire.transports.aioquic import MAX_TICKET_SECONDS, MAX_TICKETS, Ticket, Tickets
 from pqchain.wire.transports.aioquic_connection import UNAUTHENTICATED_DATA_BYTES
-from tests.wire.pair import Pair
+from tests.wire.pair import Pair, forged
+
+HERE, THERE = ("127.0.0.1", 4433), ("127.0.0.2", 4433)
 
 
 @pytest.fixture
@@ -13,25 +26,14 @@ def pair():
     return Pair()
 
 
-def opened(pair):
-    """Dial from 0 to 1 and return the session."""
-    session = pair.endpoints[0].dial(1, early=False, now=pair.now)
-    pair.run()
-    return session
-
-
-def events(pair, index, kind):
-    return [event for event in pair.endpoints[index].events() if isinstance(event, kind)]
-
-
 @pytest.mark.parametrize("kind", ["pieces", "bytes"])
 def test_session_with_a_non_reading_peer_is_closed(pair, monkeypatch, kind):
     """Counts waiting pieces, and bytes that only the queue keeps."""
     monkeypatch.setattr(limits, "MAX_QUEUED", 1000)
     monkeypatch.setattr(limits, "MAX_QUEUED_BYTES", 1 << 20)
-    opened(pair)
+    pair.connect()
     server = pair.endpoints[1]
-    (there,) = events(pair, 1, Opened)
+    (there,) = pair.events(1, Opened)
     data = bytes(10_000) if kind == "bytes" else memoryview(bytearray(10_000))
     queued = server.sessions[there.session].queued
     sent = 0
@@ -41,17 +43,17 @@ def test_session_with_a_non_reading_peer_is_closed(pair, monkeypatch, kind):
         sent += 1
     assert sent == (1001 if kind == "pieces" else (1 << 20) // 10_000 + 2)
     assert server.queued_bytes() == 0
-    assert events(pair, 1, Closed) == [Closed(there.session, 0, limits.PEER_NOT_READING)]
+    assert pair.events(1, Closed) == [Closed(there.session, 0, limits.PEER_NOT_READING)]
     server.send(there.session, 0, data)
     assert server.queued_bytes() == 0
     pair.run()
-    assert [event.reason for event in events(pair, 0, Closed)] == [limits.PEER_NOT_READING]
+    assert [event.reason for event in pair.events(0, Closed)] == [limits.PEER_NOT_READING]
 
 
 def test_bytes_passed_to_the_library_are_bounded(pair, monkeypatch):
     monkeypatch.setattr(aioquic_connection, "MAX_LIBRARY_BYTES", 1 << 20)
     monkeypatch.setattr(aioquic_connection, "SLICE_BYTES", 64 << 10)
-    session = opened(pair)
+    session = pair.connect()
     client = pair.endpoints[0]
     chunk = memoryview(bytearray(200_000))
     for _ in range(100):
@@ -66,13 +68,13 @@ def test_bytes_passed_to_the_library_are_bounded(pair, monkeypatch):
 def test_session_with_too_many_open_streams_is_closed(pair, monkeypatch):
     monkeypatch.setattr(aioquic_connection, "MAX_UNAUTHENTICATED_CHANNELS", 50)
     monkeypatch.setattr(aioquic_connection, "MAX_CHANNELS", 100)
-    session = opened(pair)
+    session = pair.connect()
     client = pair.endpoints[0]
     for _ in range(120):
         client.send(session, client.open(session), b"half")
     pair.run()
     reason = "too many open streams"
-    assert [event.reason for event in events(pair, 1, Closed)] == [reason]
+    assert [event.reason for event in pair.events(1, Closed)] == [reason]
     assert pair.endpoints[1].sessions == {}
 
 
@@ -97,8 +99,8 @@ def send_gaps(pair, client):
 
 def test_gaps_in_streams_are_bounded(pair, monkeypatch):
     monkeypatch.setattr("pqchain.wire.transports.aioquic_connection.MAX_CREDIT_BYTES", 20 << 20)
-    opened(pair)
-    (there,) = events(pair, 1, Opened)
+    pair.connect()
+    (there,) = pair.events(1, Opened)
     server = pair.endpoints[1].sessions[there.session].quic
     client = next(iter(pair.endpoints[0].sessions.values())).quic
     send_gaps(pair, client)
@@ -109,8 +111,8 @@ def test_gaps_before_authentication_are_bounded(pair, monkeypatch):
     """An unauthenticated client may make the server buffer 64 kB; a member its limit."""
     answered = aioquic_connection.Connection._check_answer
     monkeypatch.setattr(aioquic_connection.Connection, "_check_answer", lambda *_: None)
-    opened(pair)
-    assert events(pair, 1, Opened) == []
+    pair.connect()
+    assert pair.events(1, Opened) == []
     (server,) = pair.endpoints[1].sessions.values()
     (client,) = pair.endpoints[0].sessions.values()
     send_gaps(pair, client.quic)
@@ -118,16 +120,16 @@ def test_gaps_before_authentication_are_bounded(pair, monkeypatch):
     assert 0 < held <= UNAUTHENTICATED_DATA_BYTES
     assert client.quic._remote_max_data == UNAUTHENTICATED_DATA_BYTES
     monkeypatch.setattr(aioquic_connection.Connection, "_check_answer", answered)
-    session = opened(pair)
-    assert len(events(pair, 1, Opened)) == 1
+    session = pair.connect()
+    assert len(pair.events(1, Opened)) == 1
     allowed = pair.endpoints[0].sessions[session].quic._remote_max_data
     assert allowed == 4 * aioquic_connection.WINDOW_BYTES
 
 
 def test_closed_session_frees_unacknowledged_data(pair):
     pair = pair
-    opened(pair)
-    (there,) = events(pair, 1, Opened)
+    pair.connect()
+    (there,) = pair.events(1, Opened)
     server = pair.endpoints[1]
     quic = server.sessions[there.session].quic
     for _ in range(10):
@@ -139,4 +141,124 @@ def test_closed_session_frees_unacknowledged_data(pair):
     assert not any(space.sent_packets for space in quic._loss.spaces)
     assert there.session not in server._all
     pair.run()
-    assert [event.reason for event in events(pair, 0, Closed)] == ["enough"]
+    assert [event.reason for event in pair.events(0, Closed)] == ["enough"]
+
+
+def test_token_is_bound_to_address_name_and_time():
+    admission = Admission()
+    token, retried = admission.token(HERE, b"original", 5.0)
+    assert admission.check_token(token, HERE, retried, 6.0) == (b"original", retried)
+    assert admission.check_token(token, HERE, retried, 5.0 + TOKEN_SECONDS) is not None
+    for other, address, named, now in (
+        (token, THERE, retried, 6.0),
+        (token, ("127.0.0.1", 4434), retried, 6.0),
+        (token, HERE, b"12345678", 6.0),
+        (token, HERE, retried, 5.1 + TOKEN_SECONDS),
+        (token, HERE, retried, 4.0),
+        (token[:-1] + b"?", HERE, retried, 6.0),
+        (token[:20], HERE, retried, 6.0),
+        (b"", HERE, b"", 6.0),
+    ):
+        assert admission.check_token(other, address, named, now) is None
+    assert Admission().check_token(token, HERE, retried, 6.0) is None
+
+
+def test_half_open_connections_are_counted_in_total_and_per_host():
+    admission = Admission()
+    for session in range(MAX_UNVALIDATED):
+        assert not admission.requires_token
+        admission.add(session, f"host {session % 4}", validated=False)
+    assert admission.requires_token
+    admission.remove(0)
+    assert not admission.requires_token
+    for session in range(1000, 1000 + MAX_PER_HOST):
+        assert not admission.is_full("busy")
+        admission.add(session, "busy", validated=True)
+    assert admission.is_full("busy")
+    assert not admission.is_full("another")
+    assert not admission.requires_token
+    for session in range(2000, 2000 + MAX_HALF_OPEN):
+        admission.add(session, f"{session}", validated=True)
+    assert admission.is_full("another")
+
+
+def test_overflow_evicts_the_oldest_of_the_busiest_host():
+    admission = Admission(max_half_open=6, max_per_host=4)
+    for session, host in enumerate(("first", "busy", "busy", "busy", "quiet")):
+        assert admission.evict_for(host) is None
+        admission.add(session, host, validated=True)
+    admission.add(5, "busy", validated=True)
+    assert admission.evict_for("busy") == 1
+    assert admission.evict_for("another") == 1
+    admission.remove(1)
+    assert admission.evict_for("another") is None
+    assert admission.evict_for("busy") is None
+
+
+def test_flood_is_bounded_and_blocks_nobody(pair):
+    rng, server = random.Random(1), pair.endpoints[1]
+    sent = 0
+    for number in range(MAX_UNVALIDATED + 400):
+        server.receive(forged(rng), (f"10.0.{number >> 8}.{number & 255}", 7), pair.now)
+        sent += sum(len(data) for data, _ in server.datagrams(pair.now))
+    assert len(server.sessions) == MAX_UNVALIDATED
+    assert len(server._by_id) <= 3 * MAX_UNVALIDATED
+    assert server._retries == []
+    assert sent < 0.2 * 1200 * (
+        MAX_UNVALIDATED + 400
+    )  # no admission for a client that floods another server
+    session = pair.endpoints[0].dial(1, early=False, now=pair.now)
+    for _ in range(20):
+        pair.carry()
+        if opened := [e for e in pair.events(0) if isinstance(e, Opened)]:
+            break
+    assert opened == [Opened(session, 1, True)]
+
+
+def test_tokens_are_required_only_in_a_flood(pair):
+    pair.endpoints[0].dial(1, early=False, now=pair.now)
+    pair.run()
+    assert not any(data[0] & 0xF0 == 0xF0 for _, _, _, data in pair.wire)
+
+
+def ticket(label: bytes, peer: int = 1, issued: float = 0.0) -> Ticket:
+    """Return a ticket with a label, as a library has it."""
+    return Ticket(SimpleNamespace(ticket=label), peer, issued)
+
+
+def test_ticket_can_be_used_once():
+    tickets = Tickets()
+    tickets.add(ticket(b"a"))
+    assert tickets.pop(b"a", 1.0).peer == 1
+    assert tickets.pop(b"a", 1.0) is None
+    assert tickets.pop(b"unknown", 1.0) is None
+
+
+def test_newest_ticket_of_a_peer_is_used_first():
+    tickets = Tickets()
+    for label, peer in ((b"a", 1), (b"b", 1), (b"c", 2)):
+        tickets.add(ticket(label, peer))
+    assert tickets.pop_newest(1, 0.0).ticket.ticket == b"b"
+    assert tickets.pop_newest(1, 0.0).ticket.ticket == b"a"
+    assert tickets.pop_newest(1, 0.0) is None
+    assert tickets.pop_newest(3, 0.0) is None
+
+
+def test_number_of_tickets_per_peer_is_limited():
+    tickets = Tickets()
+    tickets.add(ticket(b"other", peer=2))
+    for number in range(MAX_TICKETS + 1):
+        tickets.add(ticket(b"%d" % number))
+    assert tickets.pop(b"0", 0.0) is None
+    assert tickets.pop(b"1", 0.0) is not None
+    assert tickets.pop(b"other", 0.0) is not None
+
+
+def test_old_tickets_are_not_accepted():
+    tickets = Tickets()
+    tickets.add(ticket(b"a", issued=5.0))
+    assert tickets.pop(b"a", 5.1 + MAX_TICKET_SECONDS) is None
+    tickets.add(ticket(b"b", issued=5.0))
+    assert tickets.pop_newest(1, 5.1 + MAX_TICKET_SECONDS) is None
+    tickets.add(ticket(b"c", issued=5.0))
+    assert tickets.pop(b"c", 5.0 + MAX_TICKET_SECONDS) is not None

@@ -6,85 +6,44 @@ import struct
 
 import pytest
 
-from pqchain.wire.identity import generate
 from pqchain.wire.session import Closed, Opened, Received
 from pqchain.wire.transports import limits, sockets, tcp
-from pqchain.wire.transports.registry import TransportSettings
-from pqchain.wire.transports.tcp import TcpTls
-
-
-async def wait_for(events, kind, count=1):
-    for _ in range(500):
-        found = [event for event in events if isinstance(event, kind)]
-        if len(found) >= count:
-            return found
-        await asyncio.sleep(0.01)
-    raise AssertionError(f"no {kind.__name__} in {events}")
-
-
-def opened(identity, directory, addresses, folder):
-    """Return the transport of a node."""
-    return TcpTls(
-        TransportSettings(
-            identity=identity, directory=directory, addresses=addresses, folder=folder
-        )
-    )
-
-
-async def connected(folder, known, callers):
-    """Let node 1 of `known` listen and each of `callers` dial it; return transports and events."""
-    directory = [identity.public for identity in known]
-    addresses = {}
-    server_events = []
-    server = opened(known[1], directory, addresses, folder)
-    addresses[1] = await server.listen("127.0.0.1", 0, server_events.append)
-    clients = []
-    for caller in callers:
-        events = []
-        client = opened(caller, directory, addresses, folder)
-        await client.listen("127.0.0.1", 0, events.append)
-        clients.append((client, client.dial(1, early=False, now=0.0), events))
-    return server, server_events, clients
+from tests.wire.pair import Mesh, until
 
 
 @pytest.fixture
-def identities():
-    return generate(2, algorithm="Ed25519", certificate_key="p256")
+def mesh(tmp_path):
+    return Mesh("tcp-tls", tmp_path)
 
 
-def test_both_sides_authenticate_and_channels_alternate(tmp_path, identities):
+def test_both_sides_authenticate_and_channels_alternate(mesh):
     async def main():
-        server, told, [(client, session, events)] = await connected(
-            tmp_path, identities, identities[:1]
-        )
-        assert (await wait_for(events, Opened))[0] == Opened(session, 1, True)
-        assert (await wait_for(told, Opened))[0].peer == 0
+        client, session, _, there = await mesh.connect()
+        assert mesh.of(0, Opened) == [Opened(session, 1, True)]
+        assert mesh.of(1, Opened) == [Opened(there, 0, False)]
         first, second = client.open(session), client.open(session)
         # More than the system buffers, so that some data waits.
         client.send(session, first, bytes(32_000_000), end=True)
         client.send(session, second, b"short", end=True)
-        for _ in range(500):
-            ends = [event.channel for event in told if isinstance(event, Received) and event.end]
-            if len(ends) == 2:
-                break
-            await asyncio.sleep(0.01)
+
+        def ends():
+            return [event.channel for event in mesh.of(1, Received) if event.end]
+
+        await until(lambda: len(ends()) == 2)
         # The short one does not wait for the long one.
-        assert ends == [second, first]
-        size = sum(len(e.data) for e in told if isinstance(e, Received) and e.channel == first)
-        assert size == 32_000_000
-        await client.shutdown()
-        assert (await wait_for(told, Closed))[0].peer == 0
-        await server.shutdown()
+        assert ends() == [second, first]
+        assert len(mesh.received(1)) == 32_000_000 + len(b"short")
+        await mesh.shutdown()
 
     asyncio.run(main())
 
 
-def test_no_key_remains_on_disk(tmp_path, identities):
+def test_no_key_remains_on_disk(mesh):
     async def main():
-        opened(identities[0], [each.public for each in identities], {}, tmp_path)
+        mesh.open(0)
 
     asyncio.run(main())
-    assert list(tmp_path.iterdir()) == []
+    assert list(mesh.folder.iterdir()) == []
 
 
 def knocked(address, host, count):
@@ -112,30 +71,20 @@ def turned_away(clients):
     return sum(map(closed, clients))
 
 
-async def until(condition):
-    for _ in range(1000):
-        if condition():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it never came")
-
-
-def test_silent_clients_are_bounded_and_block_nobody(tmp_path, identities):
+def test_silent_clients_are_bounded_and_block_nobody(mesh):
     async def main():
-        server, _, [(client, _, events)] = await connected(tmp_path, identities, identities[:1])
-        await wait_for(events, Opened)
+        _, _, server, _ = await mesh.connect()
         clients, expected = [], 0
         for host in ("127.0.0.2", "127.0.0.3", "127.0.0.4"):
-            clients += knocked(client.addresses[1], host, 100)
+            clients += knocked(mesh.addresses[1], host, 100)
             expected = min(expected + tcp.MAX_PER_HOST, tcp.MAX_HALF_OPEN)
             await until(lambda: turned_away(clients) == len(clients) - expected)  # noqa: B023
             assert len(server._handshakes) == expected
             assert len(server.admission._half_open) == expected
-        session = client.dial(1, early=False, now=0.0)
-        assert (await wait_for(events, Opened, 2))[1] == Opened(session, 1, True)
+        session = await mesh.dial()
+        assert mesh.of(0, Opened)[1:] == [Opened(session, 1, True)]
         await until(lambda: len(server.sessions) == 2)  # TLS: the client is done first
-        await client.shutdown()
-        await server.shutdown()
+        await mesh.shutdown()
         assert server._handshakes == {}
         await until(lambda: turned_away(clients) == len(clients))
         for each in clients:
@@ -144,33 +93,29 @@ def test_silent_clients_are_bounded_and_block_nobody(tmp_path, identities):
     asyncio.run(main())
 
 
-def test_slow_authentication_times_out(tmp_path, identities, monkeypatch):
+def test_slow_authentication_times_out(mesh, monkeypatch):
     monkeypatch.setattr(tcp, "HANDSHAKE_SECONDS", 0.1)
 
     async def main():
-        server, told, _ = await connected(tmp_path, identities, [])
-        clients = knocked(server.addresses[1], "127.0.0.1", 4)
+        await mesh.listen(1)
+        server, clients = mesh.nodes[1], knocked(mesh.addresses[1], "127.0.0.1", 4)
         for each in clients[:2]:
             each.send(bytes.fromhex("1603010200010001fc0303"))
         # A client may see the end before the server has updated its state.
         await until(lambda: turned_away(clients) == 4 and not server._handshakes)
-        assert (server._handshakes, server.admission._half_open, told) == ({}, {}, [])
-        await server.shutdown()
+        assert (server._handshakes, server.admission._half_open, mesh.events[1]) == ({}, {}, [])
+        await mesh.shutdown()
         for each in clients:
             each.close()
 
     asyncio.run(main())
 
 
-def test_non_reading_member_is_disconnected(tmp_path, identities, monkeypatch):
+def test_non_reading_member_is_disconnected(mesh, monkeypatch):
     monkeypatch.setattr(limits, "MAX_QUEUED", 1000)
 
     async def main():
-        server, told, [(client, session, events)] = await connected(
-            tmp_path, identities, identities[:1]
-        )
-        await wait_for(events, Opened)
-        there = (await wait_for(told, Opened))[0].session
+        client, session, server, there = await mesh.connect()
         client.sessions[session]._transport.pause_reading()
         line = server.sessions[there]
         most, data = 0, memoryview(bytearray(60_000))
@@ -179,25 +124,21 @@ def test_non_reading_member_is_disconnected(tmp_path, identities, monkeypatch):
             most = max(most, line.queued.pieces)
             await asyncio.sleep(0)
         assert line.queued.bytes == 0
-        assert (await wait_for(told, Closed))[0] == Closed(there, 0, limits.PEER_NOT_READING)
-        await client.shutdown()
-        await server.shutdown()
+        await until(lambda: mesh.of(1, Closed))
+        assert mesh.of(1, Closed) == [Closed(there, 0, limits.PEER_NOT_READING)]
+        await mesh.shutdown()
 
     asyncio.run(main())
 
 
 @pytest.mark.parametrize("length", [2**32 - 1, (64 << 10) + 1])
-def test_endless_frame_ends_the_session(tmp_path, identities, length):
+def test_endless_frame_ends_the_session(mesh, length):
     async def main():
-        server, told, [(client, session, events)] = await connected(
-            tmp_path, identities, identities[:1]
-        )
-        await wait_for(events, Opened)
+        client, session, *_ = await mesh.connect()
         client.sessions[session]._transport.write(struct.pack("!IIB", 1, length, 0))
-        await wait_for(told, Closed)
-        assert not any(isinstance(event, Received) for event in told)
-        await client.shutdown()
-        await server.shutdown()
+        await until(lambda: mesh.of(1, Closed))
+        assert mesh.of(1, Received) == []
+        await mesh.shutdown()
 
     asyncio.run(main())
 
@@ -228,15 +169,14 @@ class Pausable:
         self.aborted = True
 
 
-def test_flood_is_delivered_in_many_turns_with_backpressure(tmp_path, identities, monkeypatch):
+def test_flood_is_delivered_in_many_turns_with_backpressure(mesh, monkeypatch):
     """One piece takes a complete turn, so the test does not depend on a clock."""
     monkeypatch.setattr(sockets, "TURN_SECONDS", 1.0)
     now = [0.0]
     monkeypatch.setattr(sockets.time, "perf_counter", lambda: now[0])
 
     async def main():
-        directory = [identity.public for identity in identities]
-        owner = opened(identities[1], directory, {}, tmp_path)
+        owner = mesh.open(1)
         told = []
 
         def deliver(event):
@@ -245,7 +185,7 @@ def test_flood_is_delivered_in_many_turns_with_backpressure(tmp_path, identities
 
         owner.deliver = deliver
         lines = [tcp._Connection(owner, session, None) for session in (1, 2)]
-        connections = [Pausable(directory[0].certificate_der) for _ in lines]
+        connections = [Pausable(mesh.known[0].public.certificate_der) for _ in lines]
         for line, connection in zip(lines, connections, strict=True):
             line.connection_made(connection)
         told.clear()
