@@ -1,8 +1,5 @@
 """A minimal node on every driver and transport: `pqchain.wire` is independent of protocols."""
 
-import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -159,52 +156,6 @@ def test_echoes_arrive_between_processes(name, tmp_path):
     assert_all_came_back(result)
     assert all(node.cpu_seconds >= 0 for node in result.nodes)
     assert result.identity == "Ed25519"
-
-
-IN_PROCESS = """
-import asyncio, json, sys
-from pathlib import Path
-from pqchain.wire.drivers.job import Job
-from pqchain.wire.drivers.live import LiveNode
-
-async def main():
-    job = Job(nodes=3, factory="tests.wire.echo:build", parameters={"nodes": 3},
-              transport=sys.argv[1], identity="Ed25519")
-    own = job.identities()
-    public = [each.public for each in own]
-    nodes = [LiveNode(at, job, Path(sys.argv[2]) / str(at), own[at], public) for at in range(3)]
-    addresses = {at: await node.listen("127.0.0.1") for at, node in enumerate(nodes)}
-    for node in nodes:
-        node.addresses.update(addresses)
-        node.start()
-    while not all(node.node.done for node in nodes):
-        await asyncio.wait_for(nodes[0].changed.wait(), 30)
-        nodes[0].changed.clear()
-        await asyncio.sleep(0.01)
-        nodes[0].changed.set()
-    print(json.dumps([node.result().report["back"] for node in nodes]))
-    for node in nodes:
-        await node.shutdown()
-
-asyncio.run(main())
-"""
-
-
-@pytest.mark.parametrize("name", [installed(name) for name in registry.TRANSPORTS])
-def test_echoes_arrive_within_one_process(name, tmp_path):
-    # In a separate process: gRPC's threads are unsafe in a process that forks.
-    done = subprocess.run(
-        [sys.executable, "-c", IN_PROCESS, name, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    back = json.loads(done.stdout)
-    for node in range(NODES):
-        others = [peer for peer in range(NODES) if peer != node]
-        assert back[node] == [[peer, number] for peer in others for number in range(COUNT)]
 
 
 @pytest.mark.skipif(

@@ -261,8 +261,7 @@ def test_hundred_thousand_invalid_datagrams_change_nothing(pair):
 
 
 def test_lost_host_is_named_and_others_continue(pair):
-    session = pair.connect()
-    pair.events(0)
+    session, _ = pair.connected()
     client = pair.endpoints[0]
     pair.fabric.stop(1)
     with pytest.raises(UsageError, match="host 1 is not running"):
@@ -275,8 +274,7 @@ def test_lost_host_is_named_and_others_continue(pair):
 
 def test_restart_is_detected_at_once(pair):
     """The key of stateless resets follows from the identity, so it outlives a restart."""
-    session = pair.connect()
-    pair.events(0)
+    session, _ = pair.connected()
     pair.join(1, pair.identities[1])
     client = pair.endpoints[0]
     begun = pair.now
@@ -307,8 +305,7 @@ def test_restart_is_detected_at_once(pair):
     ],
 )  # fmt: skip
 def test_invalid_arguments_are_rejected(pair, name, arguments, message):
-    session = pair.connect()
-    pair.events(0)
+    session, _ = pair.connected()
     real = {None: pair.fabric.handle, "session": session}
     first, *rest = arguments
     given = [pair.fabric.handle if first is None else first]

@@ -31,20 +31,19 @@ def test_session_with_a_non_reading_peer_is_closed(pair, monkeypatch, kind):
     """Counts waiting pieces, and bytes that only the queue keeps."""
     monkeypatch.setattr(limits, "MAX_QUEUED", 1000)
     monkeypatch.setattr(limits, "MAX_QUEUED_BYTES", 1 << 20)
-    pair.connect()
+    _, there = pair.connected()
     server = pair.endpoints[1]
-    (there,) = pair.events(1, Opened)
     data = bytes(10_000) if kind == "bytes" else memoryview(bytearray(10_000))
-    queued = server.sessions[there.session].queued
+    queued = server.sessions[there].queued
     sent = 0
-    while there.session in server.sessions:
+    while there in server.sessions:
         assert queued.pieces == sent <= 1000
-        server.send(there.session, 0, data)
+        server.send(there, 0, data)
         sent += 1
     assert sent == (1001 if kind == "pieces" else (1 << 20) // 10_000 + 2)
     assert server.queued_bytes() == 0
-    assert pair.events(1, Closed) == [Closed(there.session, 0, limits.PEER_NOT_READING)]
-    server.send(there.session, 0, data)
+    assert pair.events(1, Closed) == [Closed(there, 0, limits.PEER_NOT_READING)]
+    server.send(there, 0, data)
     assert server.queued_bytes() == 0
     pair.run()
     assert [event.reason for event in pair.events(0, Closed)] == [limits.PEER_NOT_READING]
@@ -99,9 +98,8 @@ def send_gaps(pair, client):
 
 def test_gaps_in_streams_are_bounded(pair, monkeypatch):
     monkeypatch.setattr("pqchain.wire.transports.aioquic_connection.MAX_CREDIT_BYTES", 20 << 20)
-    pair.connect()
-    (there,) = pair.events(1, Opened)
-    server = pair.endpoints[1].sessions[there.session].quic
+    _, there = pair.connected()
+    server = pair.endpoints[1].sessions[there].quic
     client = next(iter(pair.endpoints[0].sessions.values())).quic
     send_gaps(pair, client)
     assert sum(len(each.receiver._buffer) for each in server._streams.values()) <= 20 << 20
@@ -127,19 +125,17 @@ def test_gaps_before_authentication_are_bounded(pair, monkeypatch):
 
 
 def test_closed_session_frees_unacknowledged_data(pair):
-    pair = pair
-    pair.connect()
-    (there,) = pair.events(1, Opened)
+    _, there = pair.connected()
     server = pair.endpoints[1]
-    quic = server.sessions[there.session].quic
+    quic = server.sessions[there].quic
     for _ in range(10):
-        server.send(there.session, server.open(there.session), bytes(100_000), end=True)
+        server.send(there, server.open(there), bytes(100_000), end=True)
     server.datagrams(pair.now)
-    server.close(there.session, "enough", now=pair.now)
+    server.close(there, "enough", now=pair.now)
     pair.carry()
     assert not quic._streams
     assert not any(space.sent_packets for space in quic._loss.spaces)
-    assert there.session not in server._all
+    assert there not in server._all
     pair.run()
     assert [event.reason for event in pair.events(0, Closed)] == ["enough"]
 
@@ -204,13 +200,11 @@ def test_flood_is_bounded_and_blocks_nobody(pair):
     assert len(server.sessions) == MAX_UNVALIDATED
     assert len(server._by_id) <= 3 * MAX_UNVALIDATED
     assert server._retries == []
-    assert sent < 0.2 * 1200 * (
-        MAX_UNVALIDATED + 400
-    )  # no admission for a client that floods another server
+    assert sent < 0.2 * 1200 * (MAX_UNVALIDATED + 400)  # no amplifier of floods of others
     session = pair.endpoints[0].dial(1, early=False, now=pair.now)
     for _ in range(20):
         pair.carry()
-        if opened := [e for e in pair.events(0) if isinstance(e, Opened)]:
+        if opened := pair.events(0, Opened):
             break
     assert opened == [Opened(session, 1, True)]
 
@@ -226,39 +220,23 @@ def ticket(label: bytes, peer: int = 1, issued: float = 0.0) -> Ticket:
     return Ticket(SimpleNamespace(ticket=label), peer, issued)
 
 
-def test_ticket_can_be_used_once():
-    tickets = Tickets()
-    tickets.add(ticket(b"a"))
-    assert tickets.pop(b"a", 1.0).peer == 1
-    assert tickets.pop(b"a", 1.0) is None
-    assert tickets.pop(b"unknown", 1.0) is None
-
-
-def test_newest_ticket_of_a_peer_is_used_first():
+def test_tickets_are_valid_once_the_newest_first():
     tickets = Tickets()
     for label, peer in ((b"a", 1), (b"b", 1), (b"c", 2)):
         tickets.add(ticket(label, peer))
-    assert tickets.pop_newest(1, 0.0).ticket.ticket == b"b"
-    assert tickets.pop_newest(1, 0.0).ticket.ticket == b"a"
-    assert tickets.pop_newest(1, 0.0) is None
-    assert tickets.pop_newest(3, 0.0) is None
+    assert tickets.pop_newest(1, 0.0) == ticket(b"b")
+    assert tickets.pop(b"a", 1.0) == ticket(b"a")
+    assert tickets.pop(b"a", 1.0) is tickets.pop(b"unknown", 1.0) is None
+    assert tickets.pop_newest(1, 0.0) is tickets.pop_newest(3, 0.0) is None
 
 
-def test_number_of_tickets_per_peer_is_limited():
+def test_number_and_age_of_tickets_are_limited():
     tickets = Tickets()
     tickets.add(ticket(b"other", peer=2))
     for number in range(MAX_TICKETS + 1):
-        tickets.add(ticket(b"%d" % number))
-    assert tickets.pop(b"0", 0.0) is None
-    assert tickets.pop(b"1", 0.0) is not None
+        tickets.add(ticket(b"%d" % number, issued=5.0))
+    assert tickets.pop(b"0", 5.0) is None
+    assert tickets.pop(b"1", 5.0 + MAX_TICKET_SECONDS) is not None
     assert tickets.pop(b"other", 0.0) is not None
-
-
-def test_old_tickets_are_not_accepted():
-    tickets = Tickets()
-    tickets.add(ticket(b"a", issued=5.0))
-    assert tickets.pop(b"a", 5.1 + MAX_TICKET_SECONDS) is None
-    tickets.add(ticket(b"b", issued=5.0))
+    assert tickets.pop(b"2", 5.1 + MAX_TICKET_SECONDS) is None
     assert tickets.pop_newest(1, 5.1 + MAX_TICKET_SECONDS) is None
-    tickets.add(ticket(b"c", issued=5.0))
-    assert tickets.pop(b"c", 5.0 + MAX_TICKET_SECONDS) is not None
