@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pqchain.chain.canonical import canonical_form
-from pqchain.chain.derivation import derive_keypair, mnemonic_seed
 from pqchain.chain.encoding import (
     KEY_MODES,
     RECOVERABLE,
@@ -65,27 +64,6 @@ class Wallet:
         self.keys = tuple(zip(map(algorithm_identifier, names), public_keys, strict=True))
         """Pairs of algorithm identifier and public key."""
         self.address = address_of(self.keys)
-
-    @classmethod
-    def from_mnemonic(
-        cls,
-        algorithm: str,
-        words: str,
-        *,
-        path: str = "m/44'/1'/0'",
-        passphrase: str = "",
-        key_mode: KeyMode = "inline",
-        implementation: str | None = None,
-    ) -> Wallet:
-        """Return the wallet of an ML-DSA algorithm at a path of a BIP-39 mnemonic.
-
-        The derivation is that of the open proposal to add ML-DSA to SLIP-0010; `derivation` gives
-        its source and what it means for watch-only wallets. The default path has coin type 1, that
-        of test networks. Raises UsageError for another scheme, an invalid mnemonic (without the
-        words) or an invalid path, and the errors of `open_signer`.
-        """
-        keypair = derive_keypair(algorithm, mnemonic_seed(words, passphrase), path)
-        return cls(algorithm, key_mode=key_mode, implementation=implementation, keypairs=[keypair])
 
     def __repr__(self) -> str:
         # Never a secret key: a repr ends up in logs and error messages.

@@ -1,11 +1,10 @@
-"""Seeded randomness for liboqs: reproducible simulations, and key pairs from seeds."""
+"""Seeded randomness for liboqs, for reproducible simulations."""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 
-from pqchain.algorithms import Algorithm
 from pqchain.crypto import native
 from pqchain.crypto.random_source import Stream
 from pqchain.errors import Unsupported
@@ -34,14 +33,3 @@ def seeded_randomness(*purpose: bytes) -> AbstractContextManager[None]:
 @cache
 def _library() -> native.Library:
     return native.library(_LIBRARY)
-
-
-def keypair_from_seed(algorithm: Algorithm, seed: bytes) -> tuple[bytes, bytes]:
-    """Return (public key, secret key) of an ML-DSA algorithm for the 32-byte seed xi (FIPS 204).
-
-    Raises Unsupported if liboqs is not installed.
-    """
-    signer = native.NativeSigner(algorithm, _LIBRARY)
-    # The seed is all randomness that ML-DSA.KeyGen draws.
-    with signer.library.randomness(bytes(seed)):
-        return signer.generate_keypair()

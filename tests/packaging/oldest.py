@@ -45,8 +45,6 @@ LEFT_OUT = {
     "chain/test_transaction.py::test_wallet_rejects_signers_of_other_algorithms": _P256,
     "commands/test_gas.py::test_gas_prices_are_compared_with_statements": _P256,
     "crypto/test_classical.py::test_rfc6979_vectors_on_p256_are_reproduced": _P256,
-    "chain/test_derivation.py::test_the_node_secret_is_the_seed_of_the_key_pair":
-        "the package cryptography has no ML-DSA",
     "chain/test_ledger_crashes.py": "a package of pynq installs a package named tests",
 }  # fmt: skip
 """Unit tests that are not run, and the reasons."""
