@@ -9,17 +9,22 @@ import asyncio
 import secrets
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from ipaddress import ip_address
 from typing import Any, get_type_hints
 
 from pqchain import checks
-from pqchain.errors import DataError, PqchainError, Unsupported, UsageError, short_repr
+from pqchain.errors import (
+    DataError,
+    InvalidResult,
+    PqchainError,
+    Unsupported,
+    UsageError,
+    short_repr,
+)
 
 CONNECT_SECONDS = 5
 """Timeout of the connection to a Dask scheduler."""
-
-INSTALL_COMMAND = "pip install dask distributed"
 
 LOST_ERRORS = (OSError, RuntimeError, asyncio.TimeoutError)
 """Errors of a call over a connection that has ended, or to an actor whose worker has ended."""
@@ -44,10 +49,10 @@ def _client(address: str, *, asynchronous: bool) -> Any:
     except ImportError:
         raise Unsupported(
             f"Dask must be installed for --scheduler {address}. "
-            f"Run `{INSTALL_COMMAND}`, or leave the scheduler out."
+            "Run `pip install dask distributed`, or leave the scheduler out."
         ) from None
     plain = address.removeprefix(INSECURE)
-    try:
+    with _answering(address):
         # Check the address first: a client that fails on a wrong one halfway cannot be closed and
         # keeps the process from ending.
         _, port = comm.get_address_host_port(plain)
@@ -58,12 +63,19 @@ def _client(address: str, *, asynchronous: bool) -> Any:
             raise ValueError("Dask's configuration has no certificates for TLS")
         _check_connection(address, plain)
         # Results are refused unless they are msgpack, whose reading runs no code of a worker.
-        return Client(
-            plain, timeout=CONNECT_SECONDS, set_as_default=False, asynchronous=asynchronous,
-            deserializers=["msgpack", "error"],
-        )  # fmt: skip
-    except (OSError, ValueError) as error:
-        raise _no_answer(address, error) from error
+        formats = {"deserializers": ["msgpack", "error"], "set_as_default": False}
+        return Client(plain, timeout=CONNECT_SECONDS, asynchronous=asynchronous, **formats)
+
+
+@contextmanager
+def _answering(address: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError, asyncio.TimeoutError) as error:
+        raise UsageError(
+            f"no Dask scheduler answers at {address!r} within {CONNECT_SECONDS} s ({error}). "
+            "Start one with `dask scheduler` and give its address, such as tcp://127.0.0.1:8786."
+        ) from error
 
 
 def _check_connection(address: str, *peers: str) -> None:
@@ -75,10 +87,9 @@ def _check_connection(address: str, *peers: str) -> None:
         if not all(ip_address(row[4][0]).is_loopback for row in socket.getaddrinfo(host, None)):
             raise UsageError(
                 f"connections to other computers must use TLS; got {peer}. Over tcp:// any program "
-                "that reaches the scheduler or a worker can run code on the scheduler, the workers "
-                "and this computer. Use tls:// with certificates of a CA of your own "
-                f"(docs/tasks/cluster.md), or give {INSECURE}{address} in a network in which you "
-                "trust every program."
+                "on the network can run code on all computers of the cluster and on this one. Use "
+                "tls:// with certificates of a CA of your own (docs/tasks/cluster.md), or give "
+                f"{INSECURE}{address} in a network in which you trust every program."
             )
 
 
@@ -97,10 +108,8 @@ async def open_client(address: str) -> AsyncIterator[Any]:
     """
     client = _client(address, asynchronous=True)
     try:
-        try:
+        with _answering(address):
             await client
-        except (OSError, ValueError, asyncio.TimeoutError) as error:
-            raise _no_answer(address, error) from error
         await _check_peers(client, address)
         # Actors use the current client.
         with client.as_current():
@@ -109,13 +118,6 @@ async def open_client(address: str) -> AsyncIterator[Any]:
         # Without a scheduler the client would wait for its timeouts.
         with suppress(OSError, asyncio.TimeoutError):
             await asyncio.wait_for(client.close(), _CLOSE_SECONDS)
-
-
-def _no_answer(address: str, error: Exception) -> UsageError:
-    return UsageError(
-        f"no Dask scheduler answers at {address!r} within {CONNECT_SECONDS} s ({error}). "
-        "Start one with `dask scheduler` and give its address, such as tcp://127.0.0.1:8786."
-    )
 
 
 def as_json(function: Callable[..., Any], *arguments: Any) -> str:
@@ -138,12 +140,12 @@ def run_tasks(
     order in which tasks end. Tasks of workers that die run again on other workers, as often as the
     scheduler's setting `distributed.scheduler.allowed-failures` permits.
 
-    Results are data: JSON that must have the type of the function's return annotation. One in
+    Results are JSON that must have the type of the function's return annotation. One in
     `RECOMPUTED` is compared with that of the same call in this process, so a function must be
     deterministic. `check` raises DataError for a wrong result; it may return a part of the task and
     of the result to compute again, of which a task has `size`. Raises Unsupported, UsageError, the
-    exception of a task, DataError for a result that is not as expected, and PqchainError if workers
-    die repeatedly or lack the function's module.
+    exception of a task, InvalidResult for an unexpected one, and PqchainError if workers die
+    repeatedly or lack a module.
     """
     kind = get_type_hints(function)["return"]
     # Random, because a worker could otherwise tell which of its results nobody checks.
@@ -173,31 +175,26 @@ def run_tasks(
                     if future.status != "finished":
                         raise
                     (workers,) = client.who_has([future]).values()
-                    raise DataError(
+                    raise InvalidResult(
                         f"result {number} of {function.__name__} from worker {', '.join(workers)} "
                         f"must be that of this computer: {error}. Remove the worker, or install "
                         "the same version of pqchain there."
                     ) from error
                 yield number, result
-        except KilledWorker as error:
+        except (KilledWorker, ModuleNotFoundError) as error:
             raise PqchainError(
-                f"the workers of {address} died repeatedly ({error}). "
-                "Use smaller scenarios or a smaller batch if memory ran out."
-            ) from error
-        except ModuleNotFoundError as error:
-            raise PqchainError(
-                f"a worker of {address} lacks a module: {error}. Install the same version of "
-                "pqchain and its packages on every worker."
+                f"the workers of {address} must be able to run {function.__name__}; got {error}. "
+                "Install the same version of pqchain and its packages on every worker, and use "
+                "smaller scenarios or a smaller batch if their memory ran out."
             ) from error
 
 
 def _check_equal(there: object, here: object) -> None:
-    texts = checks.dumps(there), checks.dumps(here)
+    texts = [checks.dumps(value) for value in (there, here)]
     if texts[0] != texts[1]:
-        equal = next(
-            (at for at, pair in enumerate(zip(*texts, strict=False)) if len({*pair}) > 1), 0
-        )
-        got, expected = (short_repr(text[max(equal - 50, 0) :][:100]) for text in texts)
+        pairs = enumerate(zip(*texts, strict=False))
+        at = max(next((at for at, (one, other) in pairs if one != other), 0) - 50, 0)
+        got, expected = (short_repr(text[at:][:100]) for text in texts)
         raise DataError(f"the worker computed {got} and this computer {expected}")
 
 
@@ -210,33 +207,3 @@ async def actor(future: Any, actor_class: type, address: str) -> Any:
         raise OSError(future.status)
     # Not the result of the future, which is a pickle.
     return Actor(actor_class, address, future.key)
-
-
-def current_worker() -> Any:
-    """Return the Dask worker that runs the calling task."""
-    from dask.distributed import get_worker
-
-    return get_worker()
-
-
-def pause_profiling(worker: Any) -> Callable[[], None]:
-    """Stop a worker's profiler, which samples stacks every 10 ms; return a function that starts it.
-
-    The profiler takes 2 % of a processor even if the worker has no task.
-    """
-    names = ("profile", "profile-cycle")
-    paused = [
-        callback
-        for name in names
-        if (callback := worker.periodic_callbacks.get(name)) and callback.is_running()
-    ]
-    for callback in paused:
-        callback.stop()
-
-    def resume() -> None:
-        # A worker that closes has stopped its callbacks itself.
-        if worker.status.name == "running":
-            for callback in paused:
-                callback.start()
-
-    return resume

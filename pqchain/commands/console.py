@@ -217,7 +217,7 @@ def not_installed(command: str, purpose: str = "") -> UsageError:
 
 
 def cluster_remarks(facts: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence on the machines of a run on a cluster, and on their clocks and links."""
+    """Yield a sentence on the machines of a run on a cluster, and on their clocks."""
     if not facts:
         return
     workers, computers = (
@@ -225,12 +225,8 @@ def cluster_remarks(facts: Mapping[str, Any]) -> Iterator[str]:
         for name in ("workers", "computers")
     )
     yield f"Nodes ran on {workers} of {computers}; times are as these workers reported them."
-    if facts["links"]:
-        trips = [link["round_trip_seconds"] for link in facts["links"]]
-        rates = [link["bits_per_second"] for link in facts["links"] if link["bits_per_second"]]
-        rate = f", 1 MiB over TCP at {min(rates) / 1e6:.0f} Mbit/s or more" if rates else ""
+    if facts["workers"] > 1:
         yield (
-            f"Between them: round trips of {figures.SECONDS.text(min(trips))} to "
-            f"{figures.SECONDS.text(max(trips))}{rate}; times of two machines are compared with an "
-            f"error of at most {figures.SECONDS.text(facts['clock_error_seconds'])}."
+            "Times of two machines are compared with an error of at most "
+            f"{figures.SECONDS.text(facts['clock_error_seconds'])}."
         )

@@ -187,7 +187,7 @@ class Run(ArrayEqMixin):
     datagram_sha256: str = ""
     """Digest of all datagrams and their times, over native in virtual time."""
     cluster: Mapping[str, Any] = field(default_factory=dict)
-    """Machines, clocks and links of a cluster, see `wire.drivers.cluster.run`; else empty."""
+    """Machines and clocks of a cluster, see `wire.drivers.cluster.run`; else empty."""
 
     @property
     def final(self) -> list[Height]:

@@ -44,9 +44,9 @@ from pqchain.results import scratch
 from pqchain.wire.drivers import cluster as cluster_driver
 from pqchain.wire.drivers import namespaces, processes, virtual
 from pqchain.wire.drivers.cluster import Cluster
-from pqchain.wire.drivers.fork_server import ForkServer
 from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result
 from pqchain.wire.drivers.link import Link
+from pqchain.wire.drivers.processes import ForkServer
 from pqchain.wire.node import Task
 from pqchain.wire.transports import registry
 

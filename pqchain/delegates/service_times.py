@@ -22,7 +22,7 @@ from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.costs import CostTable
 from pqchain.delegates import host, modes
 from pqchain.results.statistics import nonnegative
-from pqchain.wire.drivers.fork_server import ForkServer
+from pqchain.wire.drivers.processes import ForkServer
 
 NAMES = tuple(row.name for row in fields(ServiceTimes))
 

@@ -102,7 +102,7 @@ def replay(
     one row each.
 
     Mode "cluster" needs the address of a Dask `scheduler`, or a `Cluster` with further settings;
-    the provenance then has the machines and links of the last run (`wire.drivers.cluster.run`).
+    the provenance then has the machines of the last run (`wire.drivers.cluster.run`).
     Raises UsageError, Unsupported, ChunksLost with the missing chunks, and PqchainError if a run
     does not end.
     """

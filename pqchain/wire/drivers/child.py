@@ -3,22 +3,33 @@
 Requests: "setup" (first), "start" with the addresses of all nodes, "begin"; the end of stdin stops
 the node. Reports: "listening", "connected", "begun", "progress", "done" with the result, "error".
 Only this module imports uvloop.
+
+With names of modules as arguments the program is a fork server, which imports them and forks one
+node per request: an import takes a second of processor time, a fork milliseconds. Its stdin is a
+socket: each request is one byte with the file descriptors of the node's stdin, stdout and stderr;
+the answer is the node's process id. It ends when the socket is closed. It opens no files and starts
+no threads, so that a fork inherits only code.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
+import importlib
 import math
+import os
+import signal
+import socket
 import sys
+from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from time import monotonic
 from typing import Any
 
 from pqchain.errors import PqchainError
-from pqchain.wire.drivers.job import decode, decode_setup, encode
+from pqchain.wire.drivers.job import MAX_LINE_BYTES, PID_BYTES, decode, decode_setup, encode
 from pqchain.wire.drivers.live import LiveNode
-
-MAX_LINE_BYTES = 64 << 20
 
 _PROGRESS_SECONDS = 1.0
 """Minimum time between two progress reports. On a cluster a report takes milliseconds of processor
@@ -100,5 +111,38 @@ def main() -> None:
         uvloop.run(_main())
 
 
+def serve(modules: Iterable[str]) -> bool:
+    """Fork for each request; return True in a forked node, and False after the last request."""
+    for name in modules:
+        with suppress(ImportError):
+            importlib.import_module(name)
+    # Garbage collection would write to the imported objects and so copy their shared pages.
+    gc.freeze()
+    requests = socket.socket(fileno=os.dup(0))
+    # The system reaps the nodes, so that none remains a zombie.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    # An OSError, here or below: the parent has ended. A node notices the end of its stdin.
+    with suppress(OSError):
+        while files := socket.recv_fds(requests, 1, 3)[1]:
+            pid = os.fork()
+            if not pid:
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                requests.close()
+                for number, file in enumerate(files):
+                    os.dup2(file, number)
+            for file in files:
+                os.close(file)
+            if not pid:
+                return True
+            requests.sendall(pid.to_bytes(PID_BYTES, "big"))
+    return False
+
+
 if __name__ == "__main__":
-    main()
+    if not sys.argv[1:]:
+        main()
+    elif serve(sys.argv[1:]):
+        main()
+        sys.stdout.flush()
+        # A normal interpreter exit would release all imported modules, and so copy shared pages.
+        os._exit(0)

@@ -11,22 +11,37 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, get_type_hints
 
-from pqchain import checks, scheduler
-from pqchain.errors import DataError, PqchainError, UsageError, short_repr
+from pqchain import checks, libraries
+from pqchain import scheduler as scheduling
+from pqchain.errors import DataError, InvalidResult, PqchainError, UsageError, short_repr
+from pqchain.installation import VERSION
 from pqchain.results.files import write_atomically
-from pqchain.wire.drivers import cluster_machines
-from pqchain.wire.drivers.cluster_calls import Worker, WorkerLost
-from pqchain.wire.drivers.job import Job, Progress, Result
-from pqchain.wire.drivers.mesh import Mesh, Ticks
-from pqchain.wire.drivers.processes import run_until_complete
+from pqchain.wire.drivers import cluster_worker
+from pqchain.wire.drivers.cluster_worker import Description, WorkerNodes
+from pqchain.wire.drivers.job import Job, Progress, Result, encode
+from pqchain.wire.drivers.mesh import Mesh, NodeProcess
+from pqchain.wire.drivers.processes import LocalProcess, run_until_complete
 
 _START_SECONDS = 600.0
-"""Timeout for all nodes to start: they make their transactions first."""
+"""Timeout for all nodes to have their files, and to start: they make their transactions first."""
+
+_CALL_SECONDS = 60.0
+"""Time without an answer after which a worker is considered lost; it answers after
+`cluster_worker.POLL_SECONDS`."""
+
+MAX_CLOCK_SECONDS = 60.0
+"""Maximum difference between a worker's time of day and the client's; logs could not be compared
+otherwise."""
+
+_ROUNDS = 20
+"""Number of readings of a worker's clock, of which the fastest is used."""
 
 MAX_LOGS, MAX_LOG_BYTES = 1000, 256 << 20
 """Maximum number and total size of the files of a node that are copied to the client."""
@@ -36,6 +51,9 @@ _PIECE_BYTES = 8 << 20
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 """Names of files that are copied: without folders, and not hidden."""
+
+_Offset = tuple[float, float]
+"""Seconds by which a worker's clock is ahead of this machine's, and their maximum error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,95 +82,183 @@ class Cluster:
         checks.integer("first_port", self.first_port, least=0, most=2**16 - 1)
 
 
+class WorkerLost(PqchainError):
+    """A worker ended, or does not answer."""
+
+
 @dataclass(eq=False)
-class _RemoteProcess:
-    """Process of a node on a worker, a `mesh.NodeProcess`."""
+class _RemoteProcess(NodeProcess):
+    """Process of a node on a worker."""
 
     worker: Worker
     key: int
-    index: int
-    reports: asyncio.Queue[bytes | PqchainError] = field(default_factory=asyncio.Queue)
-    _writing: asyncio.Task[None] | None = None
-    _unwritten: list[bytes] = field(default_factory=list)
+    lines: asyncio.Queue[bytes | PqchainError] = field(default_factory=asyncio.Queue)
 
-    @property
-    def lost(self) -> bool:
-        return self.worker.lost
-
-    def write(self, line: bytes) -> None:
-        self._unwritten.append(line)
-        if self._writing is None or self._writing.done():
-            self._writing = asyncio.create_task(self._write())
-
-    async def _write(self) -> None:
-        # One task writes, so that requests arrive in order; `_Launcher.read` reports a lost worker.
+    async def write(self, line: bytes) -> None:
+        # `Worker.read` reports a lost worker.
         with suppress(PqchainError):
-            while self._unwritten:
-                await self.worker.call("write", self.key, self._unwritten.pop(0))
+            await self.worker.call("write", line, key=self.key)
 
     async def readline(self) -> bytes:
-        report = await self.reports.get()
-        if isinstance(report, PqchainError):
-            raise report
-        return report
+        line = await self.lines.get()
+        if isinstance(line, PqchainError):
+            raise line
+        return line
 
     async def kill(self) -> float:
         try:
-            return float(await self.worker.call("kill", self.key))
+            return float(await self.worker.call("kill", key=self.key))
         except WorkerLost:
             return math.nan
 
-    async def stop(self, reading: asyncio.Task[None]) -> None:
+    async def stop(self) -> None:
         # The worker waits until the process has ended; its last reports are not needed.
         with suppress(PqchainError):
-            await self.worker.call("stop", self.key)
-        reading.cancel()
+            await self.worker.call("stop", key=self.key)
+        self.reading.cancel()
 
-    async def last_log_line(self) -> str:
-        if self.lost:
-            return ""
-        return str(await self.worker.call("last_log_line", self.index))
+    async def ticks(self) -> tuple[int, int]:
+        with suppress(WorkerLost):
+            idle, total = await self.worker.call("ticks", key=self.key)
+            return idle, total
+        return 0, 0
 
 
 @dataclass(eq=False)
-class _Launcher:
-    """Starts the nodes' processes on the workers, and passes their reports to them."""
+class Worker:
+    """A worker, its nodes, and its actor once it is started."""
 
-    workers: Sequence[Worker]
-    processes: dict[int, _RemoteProcess] = field(default_factory=dict)
-    """Processes by key; keys count the starts, as a node may be started again."""
+    address: str
+    client: Any
+    scheduler: str
+    ports: Mapping[int, int]
+    """Port of each of its nodes; 0: any."""
+    description: Description
+    actor: Any = None
+    lost: bool = False
+    processes: list[_RemoteProcess] = field(default_factory=list)
+    """Processes of its nodes in the order of their starts, as a node may be started again."""
+
+    async def call(
+        self, method: str, *values: Any, key: int | None = None, seconds: float = _CALL_SECONDS
+    ) -> Any:
+        """Call a method of the actor, or of its process `key`; the annotation gives the type.
+
+        Raises WorkerLost, DataError for a result of another type, and the errors of the method.
+        """
+        if self.lost:
+            raise WorkerLost(f"worker {self.address} was lost")
+        try:
+            reply = await asyncio.wait_for(self.actor.call(key, method, *values), seconds)
+        except scheduling.LOST_ERRORS as error:
+            await self._check_scheduler()
+            self.lost = True
+            raise WorkerLost(f"worker {self.address} was lost ({error})") from error
+        word, _, text = str(reply).partition(" ")
+        owner = WorkerNodes if key is None else LocalProcess
+        result = get_type_hints(getattr(owner, method))["return"]
+        kind = result if word == "value" else checks.SentError
+        value = checks.loads(text, kind, f"the reply of worker {self.address} to {method!r}")
+        if word != "value":
+            raise value
+        return value
+
+    async def _check_scheduler(self) -> None:
+        try:
+            await asyncio.wait_for(self.client.scheduler.identity(), _CALL_SECONDS)
+        # AttributeError: a client that lost its scheduler has none.
+        except (*scheduling.LOST_ERRORS, AttributeError) as error:
+            raise PqchainError(
+                f"the Dask scheduler {self.scheduler} was lost ({error or type(error).__name__}). "
+                "The workers stop the nodes. Start the cluster and the run again."
+            ) from error
+
+    async def start(self, job: Job, identities: Mapping[int, Any], in_memory: bool) -> None:
+        """Start the actor, which makes and fills the nodes' folders."""
+        directory = [identity.public for identity in identities.values()]
+        nodes = (job, {index: identities[index] for index in self.ports}, directory)
+        placed = {"workers": [self.address], "allow_other_workers": False}
+        future = self.client.submit(
+            WorkerNodes, *nodes, in_memory=in_memory, actor=True, pure=False, **placed
+        )
+        try:
+            self.actor = await asyncio.wait_for(
+                scheduling.actor(future, WorkerNodes, self.address), _CALL_SECONDS
+            )
+        except scheduling.LOST_ERRORS as error:
+            raise PqchainError(f"worker {self.address} was lost before the start.") from error
+        await self.call("open", seconds=_START_SECONDS)
+
+    async def clock(self, default: _Offset = (math.nan, math.nan)) -> _Offset:
+        """Return the offset of its clock; the default if it is lost.
+
+        The error is half the shortest round trip, whatever the trip's asymmetry.
+        """
+        readings = []
+        try:
+            for _ in range(_ROUNDS):
+                began = time.monotonic()
+                reading = await self.call("clock")
+                half = (time.monotonic() - began) / 2
+                readings.append((half, reading - (began + half)))
+        except WorkerLost:
+            return default
+        half, offset = min(readings)
+        return offset, half
 
     async def launch(self, index: int, port: int) -> _RemoteProcess:
-        worker = self.workers[index % len(self.workers)]
-        key = len(self.processes)
-        process = self.processes[key] = _RemoteProcess(worker, key, index)
-        await worker.call("launch", key, index, port or worker.ports[index])
+        """Start the process of a node."""
+        process = _RemoteProcess(index=index, worker=self, key=len(self.processes))
+        self.processes.append(process)
+        host = self.address.partition("://")[2].rpartition(":")[0].strip("[]")
+        await self.call("launch", process.key, index, (host, port or self.ports[index]))
         return process
 
-    async def read(self, worker: Worker) -> None:
-        """Pass a worker's reports on until it is lost or this task is cancelled."""
+    async def read(self) -> None:
+        """Pass the reports to the processes until the worker is lost or this task is cancelled."""
         try:
             while True:
-                for key, line in await worker.call("read"):
-                    process = self.processes.get(key)
-                    if process is None or process.worker is not worker:
-                        raise DataError(f"worker {worker.address} must report its own nodes only")
-                    process.reports.put_nowait(line.encode())
+                for key, line in await self.call("read"):
+                    if not 0 <= key < len(self.processes):
+                        raise InvalidResult(f"worker {self.address} must report its own nodes only")
+                    self.processes[key].lines.put_nowait(line.encode())
         except PqchainError as error:
-            end = b"" if isinstance(error, WorkerLost) else error
-            for process in self.processes.values():
-                if process.worker is worker:
-                    process.reports.put_nowait(end)
+            reason = "its worker was lost before all nodes were connected"
+            for process in self.processes:
+                process.lost = isinstance(error, WorkerLost)
+                process.lines.put_nowait(encode("ended", reason) if process.lost else error)
 
-    async def ticks(self) -> Ticks:
-        async def read(worker: Worker) -> tuple[int, int]:
-            try:
-                idle, total = await worker.call("ticks")
-            except WorkerLost:
-                return 0, 0
-            return idle, total
+    async def copy_files(self, folder: Path) -> None:
+        """Copy the files of each node i to `folder/i`, unless the worker is lost."""
+        with suppress(WorkerLost):
+            for index in self.ports:
+                (folder / str(index)).mkdir(parents=True, exist_ok=True)
+                names = await self.call("file_names", index)
+                if len(names) > MAX_LOGS or not all(map(_NAME.fullmatch, names)):
+                    raise InvalidResult(
+                        f"worker {self.address} must have at most {MAX_LOGS} files with plain "
+                        f"names; got {short_repr(names)}"
+                    )
+                left = MAX_LOG_BYTES
+                for name in names:
+                    data, piece = bytearray(), bytes(_PIECE_BYTES)
+                    # Only the last piece is shorter, so that the number of calls is limited, too.
+                    while len(piece) == _PIECE_BYTES:
+                        piece = await self.call("read_file", index, name, len(data), _PIECE_BYTES)
+                        data += piece
+                        if len(piece) > _PIECE_BYTES or len(data) > left:
+                            raise InvalidResult(
+                                f"the files of node {index} of worker {self.address} must have at "
+                                f"most {MAX_LOG_BYTES} bytes; got more in {name}"
+                            )
+                    left -= len(data)
+                    write_atomically(folder / str(index) / name, bytes(data))
 
-        return list(await asyncio.gather(*map(read, self.workers)))
+    async def close(self) -> None:
+        """End all processes and remove the nodes' folders."""
+        with suppress(PqchainError):
+            if self.actor is not None:
+                await self.call("close")
 
 
 def run(
@@ -170,13 +276,12 @@ def run(
     nothing is copied.
 
     `Result.cluster` has workers and computers (numbers of them), clock_error_seconds (maximum error
-    of a difference between two machines' times), machines (for each worker: nodes, computer,
+    of a difference between two machines' times), and machines (for each worker: nodes, computer,
     machine_id, cpu_model, cpu_count, python, pqchain, commit, load_per_processor,
-    clock_offset_seconds and clock_error_seconds, relative to worker 0), and links (from and to,
-    numbers of workers; round_trip_seconds; bits_per_second of one transfer of 1 MiB over TCP, None
-    if it does not pass). Raises Unsupported without Dask; UsageError for an address without a
-    scheduler, and for workers that are too few or lack something; PqchainError for a lost scheduler
-    and for nodes that do not start or end in time.
+    clock_offset_seconds and clock_error_seconds, relative to the client). Raises Unsupported
+    without Dask; UsageError for an address without a scheduler, and for workers that are too few or
+    lack something; PqchainError for a lost scheduler and for nodes that do not start or end in
+    time.
     """
     return run_until_complete(_run(job, cluster, in_memory, progress, folder))
 
@@ -188,63 +293,128 @@ async def _run(
     progress: Progress,
     folder: Path | None,
 ) -> Result:
-    async with scheduler.open_client(cluster.scheduler) as client:
-        workers = await cluster_machines.choose_workers(client, job, **asdict(cluster))
+    async with scheduling.open_client(cluster.scheduler) as client:
+        workers = await _choose_workers(client, job, cluster)
         identities = dict(enumerate(job.identities()))
+
+        async def launch(index: int, port: int) -> NodeProcess:
+            return await workers[index % len(workers)].launch(index, port)
+
         try:
             await asyncio.gather(*(worker.start(job, identities, in_memory) for worker in workers))
-            links = await cluster_machines.measure_links(workers)
-            launcher = _Launcher(workers)
-            readings = [asyncio.create_task(launcher.read(worker)) for worker in workers]
+            # One after another, so that the client's own work does not delay the replies.
+            before = [await worker.clock() for worker in workers]
+            readings = [asyncio.create_task(worker.read()) for worker in workers]
             algorithm = identities[0].public.algorithm
-            mesh = Mesh(
-                job, launcher.launch, launcher.ticks, algorithm, progress,
-                start_seconds=_START_SECONDS,
-            )  # fmt: skip
             try:
-                result = await mesh.run()
+                result = await Mesh(job, launch, algorithm, progress, _START_SECONDS).run()
             finally:
                 for reading in readings:
                     reading.cancel()
-            after = await cluster_machines.measure_clocks(workers)
+            after = [await worker.clock(at) for worker, at in zip(workers, before, strict=True)]
             if folder is not None:
-                await asyncio.gather(*(_copy_files(worker, folder) for worker in workers))
+                await asyncio.gather(*(worker.copy_files(folder) for worker in workers))
         finally:
             # Shielded, so that a second Ctrl-C leaves no process either.
-            await asyncio.shield(_close(workers))
-    return cluster_machines.with_machines(result, workers, links, after)
+            await asyncio.shield(asyncio.gather(*(worker.close() for worker in workers)))
+    return _with_machines(result, workers, before, after)
 
 
-async def _copy_files(worker: Worker, folder: Path) -> None:
-    with suppress(WorkerLost):
-        for index in worker.ports:
-            left = MAX_LOG_BYTES
-            (folder / str(index)).mkdir(parents=True, exist_ok=True)
-            names = await worker.call("file_names", index)
-            if len(names) > MAX_LOGS or not all(map(_NAME.fullmatch, names)):
-                raise DataError(
-                    f"worker {worker.address} must have at most {MAX_LOGS} files with plain names; "
-                    f"got {short_repr(names)}"
-                )
-            for name in names:
-                data, piece = bytearray(), bytes(_PIECE_BYTES)
-                # Only the last piece is shorter, so that the number of calls is limited, too.
-                while len(piece) == _PIECE_BYTES:
-                    piece = await worker.call("read_file", index, name, len(data), _PIECE_BYTES)
-                    data += piece
-                    if len(piece) > _PIECE_BYTES or len(data) > left:
-                        raise DataError(
-                            f"the files of node {index} of worker {worker.address} must have at "
-                            f"most {MAX_LOG_BYTES} bytes; got more in {name}"
-                        )
-                left -= len(data)
-                write_atomically(folder / str(index) / name, bytes(data))
+async def _choose_workers(client: Any, job: Job, cluster: Cluster) -> list[Worker]:
+    """Return the workers that run nodes. Raises UsageError for too few, or unsuitable ones."""
+    transports = sorted({job.transport_of(index) for index in range(job.nodes)})
+    ours = (VERSION, cluster_worker.python_version(), sorted(libraries.installed()))
+    began = time.time()
+    replies = await client.run(
+        scheduling.as_json, cluster_worker.describe, *ours, transports, on_error="return"
+    )
+    ended = time.time()
+    needed = -(-job.nodes // cluster.nodes_per_worker)
+    if len(replies) < needed:
+        raise UsageError(
+            f"{job.nodes} nodes with at most {cluster.nodes_per_worker} per worker need {needed} "
+            f"workers; {cluster.scheduler} has {len(replies)}. Start more, or raise "
+            "--nodes-per-worker."
+        )
+    chosen = sorted(replies, key=_natural)[: job.nodes]
+    problems, workers = [], []
+    for number, address in enumerate(chosen):
+        description = _description(replies[address])
+        found = _problems(description, began, ended)
+        problems += [f"worker {address}: {problem}" for problem in found]
+        indices = range(number, job.nodes, len(chosen))
+        ports = {index: cluster.first_port and cluster.first_port + index for index in indices}
+        workers.append(Worker(address, client, cluster.scheduler, ports, description))
+    if problems:
+        raise UsageError("\n".join(problems))
+    return workers
 
 
-async def _close(workers: Sequence[Worker]) -> None:
-    async def close(worker: Worker) -> None:
-        with suppress(PqchainError):
-            if worker.actor is not None:
-                await worker.call("close")
+def _natural(address: str) -> list[tuple[int, str]]:
+    """Return a sort key by which 10.0.0.2 is before 10.0.0.10."""
+    return [
+        (int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", address)
+    ]
 
-    await asyncio.gather(*map(close, workers))
+
+def _description(reply: object) -> Any:
+    """Return the description that a worker replied, or the error."""
+    try:
+        return reply if isinstance(reply, Exception) else checks.loads(reply, Description, "it")
+    except DataError as error:
+        return error
+
+
+def _problems(description: Any, began: float, ended: float) -> list[str]:
+    """Return what a worker that replied between two times lacks, each with its remedy."""
+    if isinstance(description, BaseException):
+        return [
+            f"its check failed ({type(description).__name__}: {description}); install pqchain "
+            f"{VERSION} there, in the environment that runs `dask worker`"
+        ]
+    problems = list(description["problems"])
+    seconds = description["seconds"]
+    ahead = seconds - min(max(seconds, began), ended)
+    if abs(ahead) > MAX_CLOCK_SECONDS:
+        problems.append(
+            f"its clock is {abs(ahead):.0f} s {'ahead' if ahead > 0 else 'behind'}; synchronize "
+            "it, for example with chrony"
+        )
+    return problems
+
+
+def _with_machines(
+    result: Result, workers: Sequence[Worker], before: list[_Offset], after: list[_Offset]
+) -> Result:
+    """Return the result with times of this machine's clock, and with the cluster's facts."""
+    boots = list(dict.fromkeys(worker.description["boot"] for worker in workers))
+    offsets, errors, machines = [], [], []
+    for number, (worker, first, last) in enumerate(zip(workers, before, after, strict=True)):
+        drift = last[0] - first[0]
+        offsets.append(first[0] + drift / 2)
+        errors.append(max(first[1], last[1]) + abs(drift) / 2)
+        machines.append({
+            "worker": number,
+            "nodes": list(worker.ports),
+            "computer": boots.index(worker.description["boot"]),
+            **worker.description["machine"],
+            "clock_offset_seconds": offsets[-1],
+            "clock_error_seconds": errors[-1],
+        })  # fmt: skip
+    count = len(workers)
+    return replace(
+        result,
+        nodes=tuple(
+            replace(node, clock_offset_seconds=offsets[node.node % count]) for node in result.nodes
+        ),
+        failure_times={
+            node: at - offsets[node % count] for node, at in result.failure_times.items()
+        },
+        cluster={
+            "workers": count,
+            "computers": len(boots),
+            # Two times may have opposite errors; times of one worker have the same one.
+            "clock_error_seconds": sum(sorted(errors)[-2:]) if count > 1 else 0.0,
+            "machines": machines,
+        },
+    )

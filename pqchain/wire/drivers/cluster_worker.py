@@ -1,4 +1,4 @@
-"""Part of the cluster driver that runs on a Dask worker: its checks, and its nodes' processes.
+"""Part of the cluster driver that runs on a Dask worker: its description, and its nodes' processes.
 
 The processes end with the worker, because the end of their stdin stops them, and with the client,
 because Dask then drops the object that owns them.
@@ -9,22 +9,20 @@ from __future__ import annotations
 import asyncio
 import pkgutil
 import platform
+import subprocess
 import time
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from pqchain import checks, installation, scheduler
+from pqchain import checks, libraries, machine
 from pqchain.errors import PqchainError
 from pqchain.installation import VERSION
-from pqchain.results import machine, scratch
+from pqchain.results import scratch
 from pqchain.wire.drivers import processes
-from pqchain.wire.drivers.job import Job, encode_setup
-from pqchain.wire.drivers.probes import Path as LinkPath
-from pqchain.wire.drivers.probes import Probe, measure
+from pqchain.wire.drivers.job import Job
 from pqchain.wire.drivers.processes import LocalProcess
 from pqchain.wire.identity import Identity, PublicIdentity
 from pqchain.wire.session import Address
@@ -32,8 +30,6 @@ from pqchain.wire.transports import registry
 
 POLL_SECONDS = 5.0
 """Time after which `WorkerNodes.read` returns although there is no report."""
-
-_WATCH_SECONDS = 0.5
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
@@ -51,54 +47,43 @@ class Machine(checks.TypedDict):
 
 
 class Description(checks.TypedDict):
-    """What a worker has."""
+    """A worker compared with its client."""
 
-    version: str
-    python: tuple[str, str]
-    libraries: list[str]
-    transports: dict[str, str]
-    """Reasons why transports are missing."""
+    problems: list[str]
     seconds: float
     boot: str
     machine: Machine
 
 
-def describe(transports: Sequence[str]) -> Description:
-    """Return what a worker has: versions, native libraries, missing transports, machine, load."""
+def python_version() -> str:
+    """Return the version of Python without its patch level."""
+    return ".".join(platform.python_version_tuple()[:2])
+
+
+def describe(
+    pqchain: str, python: str, needed_libraries: Sequence[str], transports: Sequence[str]
+) -> Description:
+    """Return this worker's description: what it lacks, each with its remedy, and its machine."""
+    problems = []
+    if pqchain != VERSION:
+        problems.append(f"has pqchain {VERSION}, the client {pqchain}; install pqchain {pqchain}")
+    if python != python_version():
+        problems.append(f"has Python {python_version()}, the client {python}; use {python} there")
+    missing = sorted(set(needed_libraries) - set(libraries.installed()))
+    if missing:
+        names = ", ".join(missing)
+        problems.append(f"lacks the native library {names}; run `make` there, or install the wheel")
+    for name in transports:
+        reason = registry.get(name).unavailable_reason()
+        if reason and (name != "native" or not missing):
+            problems.append(f"cannot use the transport {name}: {reason}")
     known = machine.provenance() | {"load_per_processor": machine.load_share()}
-    boot = _BOOT_ID.read_text(encoding="ascii").strip() if _BOOT_ID.exists() else ""
-    reasons = {name: registry.get(name).unavailable_reason() for name in transports}
     return {
-        "version": VERSION,
-        "python": platform.python_version_tuple()[:2],
-        "libraries": sorted(installation.installed_libraries()),
-        "transports": {name: reason for name, reason in reasons.items() if reason},
+        "problems": problems,
         "seconds": time.time(),
-        "boot": boot,
+        "boot": _BOOT_ID.read_text(encoding="ascii").strip() if _BOOT_ID.exists() else "",
         "machine": cast(Machine, {name: known[name] for name in Machine.__annotations__}),
     }
-
-
-@dataclass(eq=False)
-class _Owned:
-    """Resources of one run on one worker, which may outlive the actor that owns them."""
-
-    stack: ExitStack
-    processes: dict[int, LocalProcess] = field(default_factory=dict)
-    readings: dict[int, asyncio.Task[None]] = field(default_factory=dict)
-    probes: list[Probe] = field(default_factory=list)
-    closed: bool = False
-
-    async def close(self) -> None:
-        self.closed = True
-        for probe in self.probes:
-            probe.close()
-        self.probes.clear()
-        await asyncio.gather(
-            *(process.stop(self.readings[key]) for key, process in self.processes.items())
-        )
-        self.processes.clear()
-        self.stack.close()
 
 
 class WorkerNodes:
@@ -115,16 +100,21 @@ class WorkerNodes:
         """Store the setup of the nodes, which are the keys of `identities`."""
         self._job, self._identities, self._directory = job, identities, directory
         self._parent = Path("/dev/shm") if in_memory and Path("/dev/shm").is_dir() else None
-        self._worker = scheduler.current_worker()
-        self._host = self._worker.address.partition("://")[2].rpartition(":")[0].strip("[]")
-        self._lines: asyncio.Queue[tuple[int, str]]
-        self._owned: _Owned
+        self._processes: dict[int, LocalProcess] = {}
         self._folder: Path
+        self._lines: asyncio.Queue[tuple[int, str]] = asyncio.Queue()
+        self._stack = ExitStack()
+        # Called when Dask drops this object, and when the worker ends.
+        self._close = weakref.finalize(self, self._stack.close)
 
-    async def call(self, method: str, *values: Any, **named: Any) -> str:
-        """Call a method; return "value" and its result, or "error" and the error, as JSON."""
+    async def call(self, key: int | None, method: str, *values: Any) -> str:
+        """Call a method of this object, or of the process `key`.
+
+        Return "value" and its result, or "error" and the error, as JSON.
+        """
         try:
-            return f"value {checks.dumps(await getattr(self, method)(*values, **named))}"
+            target = self if key is None else self._processes[key]
+            return f"value {checks.dumps(await getattr(target, method)(*values))}"
         # Dask would send any exception as a pickle, which the client refuses.
         except Exception as error:  # noqa: BLE001
             known = error if isinstance(error, PqchainError) else PqchainError(repr(error))
@@ -132,14 +122,7 @@ class WorkerNodes:
 
     async def open(self) -> None:
         """Make and fill the nodes' folders."""
-        stack = ExitStack()
-        self._folder = stack.enter_context(scratch.folder(self._parent))
-        self._lines = asyncio.Queue()
-        self._owned = _Owned(stack)
-        # The task keeps no reference to this object, so that it ends after the object.
-        watching = _watch(weakref.ref(self), self._worker, self._owned)
-        self._owned.stack.callback(asyncio.ensure_future(watching).cancel)
-        stack.callback(scheduler.pause_profiling(self._worker))
+        self._folder = self._stack.enter_context(scratch.folder(self._parent))
         for index in self._identities:
             folder = self._folder / str(index)
             folder.mkdir()
@@ -147,74 +130,33 @@ class WorkerNodes:
                 prepare = pkgutil.resolve_name(self._job.prepare)
                 await asyncio.to_thread(prepare, index, folder, **self._job.parameters)
 
-    async def open_probes(self, ports: Sequence[int]) -> list[Address]:
-        """Listen on ports (0: any) for probes of the other workers. Raises UsageError."""
-        addresses = []
-        for port in ports:
-            probe = Probe()
-            addresses.append(await probe.open(self._host, port))
-            self._owned.probes.append(probe)
-        return addresses
+    async def clock(self) -> float:
+        """Return the time of this machine's monotonic clock."""
+        return time.monotonic()
 
-    async def close_probes(self) -> None:
-        """Close the ports of the probes."""
-        for probe in self._owned.probes:
-            probe.close()
-        self._owned.probes.clear()
-
-    async def measure(self, addresses: Sequence[Address], *, rate: bool = True) -> LinkPath:
-        """Measure the path to another worker's probes. Raises PqchainError if there is none."""
-        names = {self._job.transport_of(index) for index in range(self._job.nodes)}
-        datagrams = any(registry.get(name).datagrams for name in names)
-        return await measure(addresses, datagrams=datagrams, rate=rate)
-
-    async def launch(self, key: int, index: int, port: int) -> None:
+    async def launch(self, key: int, index: int, address: Address) -> None:
         """Start the process of a node; `key` identifies it, as nodes may be started again."""
         folder = self._folder / str(index)
-        path = folder / "log"
-        with path.open("ab") as log:
-            process = await processes.execute([], log)
-        address = (self._host, port)
-        setup = (self._job, folder, self._identities[index], self._directory, address)
-        process.stdin.write(encode_setup(*setup))
-        local = LocalProcess(process, path)
-        if self._owned.closed:
-            # The client has ended the run while the process was started.
-            process.stdin.close()
-            await process.wait()
+        process = await processes.start(
+            (self._job, folder, self._identities[index], self._directory, address)
+        )
+        assert process.executed is not None
+        if not self._close.alive:
+            _end(process.executed)
             raise PqchainError(f"node {index} was started after the end of the run.")
-        self._owned.processes[key] = local
-        self._owned.readings[key] = asyncio.create_task(_forward(key, local, self._lines))
-
-    async def write(self, key: int, line: bytes) -> None:
-        """Send a request to a node's process."""
-        self._owned.processes[key].write(line)
+        self._stack.callback(_end, process.executed)
+        self._processes[key] = process
+        process.reading = asyncio.create_task(_forward(key, process, self._lines))
 
     async def read(self) -> list[tuple[int, str]]:
-        """Wait for reports; return pairs of key and line, "" after a process has ended."""
-        lines = []
+        """Wait for reports; return pairs of key and line."""
         try:
-            lines.append(await asyncio.wait_for(self._lines.get(), POLL_SECONDS))
+            pairs = [await asyncio.wait_for(self._lines.get(), POLL_SECONDS)]
         except asyncio.TimeoutError:
             return []
         while not self._lines.empty():
-            lines.append(self._lines.get_nowait())
-        return lines
-
-    async def kill(self, key: int) -> float:
-        """Kill a node's process; return the time of this machine's monotonic clock."""
-        return await self._owned.processes[key].kill()
-
-    async def stop(self, key: int) -> None:
-        """End a node's process."""
-        if (process := self._owned.processes.get(key)) is not None:
-            await process.stop(self._owned.readings[key])
-            del self._owned.processes[key]
-
-    async def last_log_line(self, index: int) -> str:
-        """Return the last line of a node's log."""
-        path = self._folder / str(index) / "log"
-        return next(reversed(path.read_text(errors="replace").splitlines()), "")
+            pairs.append(self._lines.get_nowait())
+        return pairs
 
     async def file_names(self, index: int) -> list[str]:
         """Return the names of a node's files."""
@@ -227,24 +169,20 @@ class WorkerNodes:
             file.seek(start)
             return file.read(count)
 
-    async def ticks(self) -> tuple[int, int]:
-        """Return idle and total clock ticks of this machine's processors."""
-        return processes.ticks()
-
     async def close(self) -> None:
         """End all processes and remove the nodes' folders."""
-        await self._owned.close()
+        await asyncio.gather(*(process.stop() for process in self._processes.values()))
+        self._close()
 
 
+# Neither function keeps a reference to the actor, which ends once Dask has dropped it.
 async def _forward(key: int, process: LocalProcess, lines: asyncio.Queue[tuple[int, str]]) -> None:
-    while line := await process.readline():
+    line = b""
+    while not line.startswith(b"ended "):
+        line = await process.readline()
         lines.put_nowait((key, line.decode(errors="replace")))
-    lines.put_nowait((key, ""))
 
 
-async def _watch(actor: weakref.ref[WorkerNodes], worker: Any, owned: _Owned) -> None:
-    """Release the resources of a run once Dask has dropped its actor, or the worker closes."""
-    while actor() is not None and worker.status.name in ("running", "paused", "init"):
-        await asyncio.sleep(_WATCH_SECONDS)
-    # Closing the stack cancels this task.
-    await asyncio.shield(owned.close())
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()

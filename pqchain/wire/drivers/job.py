@@ -171,13 +171,22 @@ class Result:
     """Utilization (0 to 1) of all processors, including by other programs; NaN if unknown. Of
     several machines that of the busiest."""
     cluster: Mapping[str, Any] = field(default_factory=dict)
-    """Machines, clocks and links of a cluster, see `cluster.run`; empty on one machine."""
+    """Machines and clocks of a cluster, see `cluster.run`; empty on one machine."""
 
     @property
     def failure(self) -> PqchainError | None:
         """Error of the first node that failed, or None."""
         return next((node.error for node in self.nodes if node.state == "failed"), None)
 
+
+Setup = tuple[Job, Path, Identity, Sequence[PublicIdentity], Address]
+"""Setup of a node: its job, folder, identity, the directory, and the address to listen on."""
+
+MAX_LINE_BYTES = 64 << 20
+"""Maximum length of a line between a driver and a node."""
+
+PID_BYTES = 8
+"""Length of the fork server's answer, a process id."""
 
 LINES: Mapping[str, Any] = {
     "start": dict[int, Address],
@@ -188,6 +197,7 @@ LINES: Mapping[str, Any] = {
     "progress": int,
     "done": NodeResult,
     "error": str,
+    "ended": str,
 }
 """Types of the values of requests and reports, which are sent between computers."""
 
@@ -205,12 +215,12 @@ def decode(line: bytes) -> tuple[str, Any]:
     return kind, checks.loads(text, LINES[kind], f"the value of {kind!r}")
 
 
-def encode_setup(*setup: Any) -> bytes:
+def encode_setup(setup: Setup) -> bytes:
     """Return the setup of a node as one line, for a process on the same computer."""
     # Pickle is safe here: the setup comes from the parent of the process.
     return base64.b64encode(pickle.dumps(setup)) + b"\n"
 
 
-def decode_setup(line: bytes) -> tuple[Any, ...]:
+def decode_setup(line: bytes) -> Setup:
     """Return the setup that the parent of this process has written as this line."""
-    return cast(tuple[Any, ...], pickle.loads(base64.b64decode(line)))
+    return cast(Setup, pickle.loads(base64.b64decode(line)))

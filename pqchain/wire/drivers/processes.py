@@ -6,83 +6,190 @@ On loopback a fork server forks the processes; it can serve several jobs.
 from __future__ import annotations
 
 import asyncio
+import os
 import resource
+import signal
+import socket
+import subprocess
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import dataclass, fields, is_dataclass
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from time import monotonic
-from typing import IO, Any
+from typing import Any
 
-from pqchain.errors import UsageError
-from pqchain.wire.drivers.child import MAX_LINE_BYTES
-from pqchain.wire.drivers.fork_server import ForkServer, Process
-from pqchain.wire.drivers.job import Job, Progress, Result, encode_setup
-from pqchain.wire.drivers.mesh import Mesh, Ticks
+from pqchain.errors import PqchainError, UsageError
+from pqchain.wire.drivers.job import (
+    MAX_LINE_BYTES,
+    PID_BYTES,
+    Job,
+    Progress,
+    Result,
+    Setup,
+    encode,
+    encode_setup,
+)
+from pqchain.wire.drivers.mesh import Mesh, NodeProcess
 from pqchain.wire.drivers.namespaces import Namespaces
 from pqchain.wire.transports import registry
 
+_PROGRAM = [sys.executable, "-m", "pqchain.wire.drivers.child"]
 _QUIT_SECONDS = 10.0
 _FILES_PER_NODE = 8
 
+# OpenBLAS, which numpy loads, would start a thread per processor.
+_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
+
 
 @dataclass(eq=False)
-class LocalProcess:
-    """Process of a node on this machine, a `mesh.NodeProcess`."""
+class ForkServer:
+    """Context manager that runs the fork server (`child.serve`), which starts nodes' processes."""
 
-    process: Process
+    modules: tuple[str, ...]
+    """Modules to import before forking; a failed import is ignored and repeated in the nodes."""
+    _socket: socket.socket = field(init=False)
+    _process: subprocess.Popen[bytes] = field(init=False)
+
+    def __enter__(self) -> ForkServer:
+        self._socket, other_end = socket.socketpair()
+        with other_end:
+            # In a session of its own: Ctrl-C reaches only the parent, which then stops the nodes.
+            self._process = subprocess.Popen(
+                [*_PROGRAM, *self.modules],
+                stdin=other_end.fileno(),
+                stdout=subprocess.DEVNULL,
+                env={**os.environ, **_ENVIRONMENT},
+                start_new_session=True,
+            )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+        try:
+            self._process.wait(_QUIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def fork(self, files: Sequence[int]) -> int:
+        """Return the process id of a new node with these files as stdin, stdout and stderr.
+
+        Blocks for some milliseconds. Raises PqchainError if the fork server has ended.
+        """
+        try:
+            socket.send_fds(self._socket, [b"\0"], files)
+            answer = self._socket.recv(PID_BYTES, socket.MSG_WAITALL)
+        except OSError:
+            answer = b""
+        if len(answer) < PID_BYTES:
+            raise PqchainError("the fork server has ended. Check whether memory is short.")
+        pid = int.from_bytes(answer, "big")
+        if hasattr(os, "sched_setaffinity"):
+            # The fork server may have been started with another affinity than this process has now.
+            os.sched_setaffinity(pid, os.sched_getaffinity(0))
+        return pid
+
+
+@dataclass(eq=False)
+class LocalProcess(NodeProcess):
+    """Process of a node on this machine."""
+
+    pid: int
+    requests: asyncio.WriteTransport
+    lines: asyncio.StreamReader
     log: Path
-    lost: bool = False
+    executed: subprocess.Popen[bytes] | None
+    """The child process; None if the fork server has forked the node, and reaps it."""
 
-    def write(self, line: bytes) -> None:
+    async def write(self, line: bytes) -> None:
         """Send a request to the node."""
-        self.process.stdin.write(line)
+        self.requests.write(line)
 
     async def readline(self) -> bytes:
-        """Return the node's next report, or b"" after the end of the process."""
-        return await self.process.stdout.readline()
+        """Return the node's next report, "ended" with the last line of its log at the end."""
+        if line := await self.lines.readline():
+            return line
+        lines = self.log.read_text(errors="replace").splitlines()
+        return encode("ended", lines[-1] if lines else "")
 
     async def kill(self) -> float:
-        """Kill the process, which has not ended; return the time of the monotonic clock."""
+        """Kill the process, if it has not ended; return the time of the monotonic clock."""
         time = monotonic()
-        if not self.process.stdout.at_eof():
-            self.process.kill()
+        # After the end of the reports the process id may belong to another process.
+        if not self.lines.at_eof():
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
         return time
 
-    async def stop(self, reading: asyncio.Task[None]) -> None:
+    async def stop(self) -> None:
         """End the process; kill it if it does not end in time."""
-        self.process.stdin.close()
-        await asyncio.wait([reading], timeout=_QUIT_SECONDS)
-        if not reading.done():
-            self.process.kill()
-        await asyncio.wait([reading], timeout=1)
-        await self.process.wait()
+        self.requests.close()
+        await asyncio.wait([self.reading], timeout=_QUIT_SECONDS)
+        if not self.reading.done():
+            await self.kill()
+            await asyncio.wait([self.reading], timeout=1)
+        if self.executed is not None:
+            await asyncio.to_thread(self.executed.wait)
 
-    async def last_log_line(self) -> str:
-        """Return the last line that the process wrote to stderr; "" if there is none."""
-        return next(reversed(self.log.read_text(errors="replace").splitlines()), "")
+    async def ticks(self) -> tuple[int, int]:
+        """Return idle and total clock ticks of all processors; zeros where they are unavailable."""
+        try:
+            first = Path("/proc/stat").read_text(encoding="ascii").partition("\n")[0]
+        except OSError:
+            return 0, 0
+        numbers = [int(text) for text in first.split()[1:9]]
+        return numbers[3] + numbers[4], sum(numbers)
 
 
-async def execute(prefix: list[str], log: IO[bytes]) -> Process:
-    """Start a node's process as a new program; `prefix` is a command that runs it, or empty."""
-    process = await asyncio.create_subprocess_exec(
-        *(*prefix, sys.executable, "-m", "pqchain.wire.drivers.child"),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=log,
-        limit=MAX_LINE_BYTES,
-        start_new_session=True,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    return Process(process.stdin, process.stdout, process.pid, process)
+async def start(
+    setup: Setup, fork_server: ForkServer | None = None, prefix: Sequence[str] = ()
+) -> LocalProcess:
+    """Start a node and send its setup.
+
+    Without a fork server it is a new program; `prefix` is a command that runs it, or empty.
+    """
+    _, folder, identity, *_ = setup
+    folder.mkdir(parents=True, exist_ok=True)
+    path, loop = folder / "log", asyncio.get_running_loop()
+    # Pipes: a socket would be reset, and reading it fail, if a process dies before it has read all.
+    node_stdin, stdin = os.pipe()
+    stdout, node_stdout = os.pipe()
+    writer, reader = os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb")
+    try:
+        with path.open("ab") as log:
+            executed = None
+            if fork_server is not None:
+                # On a thread, because the fork server's answer would block the event loop.
+                files = node_stdin, node_stdout, log.fileno()
+                pid = await asyncio.to_thread(fork_server.fork, files)
+            else:
+                executed = subprocess.Popen(
+                    [*prefix, *_PROGRAM],
+                    stdin=node_stdin,
+                    stdout=node_stdout,
+                    stderr=log,
+                    start_new_session=True,
+                )
+                pid = executed.pid
+    except BaseException:
+        reader.close()
+        writer.close()
+        raise
+    finally:
+        os.close(node_stdin)
+        os.close(node_stdout)
+    lines = asyncio.StreamReader(MAX_LINE_BYTES)
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), reader)
+    requests, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, writer)
+    requests.write(encode_setup(setup))
+    return LocalProcess(pid, requests, lines, path, executed, index=identity.index)
 
 
 def open_fork_server(*jobs: Job) -> ForkServer:
     """Return a fork server that imports the modules of these jobs' nodes when it is entered."""
-    modules = {"uvloop", "pqchain.wire.drivers.live"}
+    modules = {"uvloop"}
     for job in jobs:
         modules.add(job.factory.partition(":")[0])
         infos = [registry.get(job.transport_of(index)) for index in range(job.nodes)]
@@ -93,16 +200,6 @@ def open_fork_server(*jobs: Job) -> ForkServer:
             parts = [value, *(getattr(value, name) for name in names)]
             modules |= {type(part).__module__ for part in parts}
     return ForkServer(tuple(sorted(modules)))
-
-
-def ticks() -> tuple[int, int]:
-    """Return idle and total clock ticks of all processors; zeros where they are unavailable."""
-    try:
-        first = Path("/proc/stat").read_text(encoding="ascii").partition("\n")[0]
-    except OSError:
-        return 0, 0
-    numbers = [int(text) for text in first.split()[1:9]]
-    return numbers[3] + numbers[4], sum(numbers)
 
 
 def run_until_complete(coroutine: Coroutine[Any, Any, Result]) -> Result:
@@ -139,30 +236,17 @@ def run(
         )
     with ExitStack() as stack:
         namespaces = stack.enter_context(Namespaces(job.nodes, job.link)) if shaped else None
-        if shaped:
-            fork_server = None
-        elif fork_server is None:
+        if fork_server is None and not shaped:
             fork_server = stack.enter_context(open_fork_server(job))
         identities = job.identities()
         directory = [identity.public for identity in identities]
 
         async def launch(index: int, port: int) -> LocalProcess:
-            node_folder = folder / str(index)
-            node_folder.mkdir(parents=True, exist_ok=True)
-            path, host = node_folder / "log", "127.0.0.1"
-            with path.open("ab") as log:
-                if namespaces is not None:
-                    host = namespaces.host(index)
-                    process = await execute(namespaces.prefix(index), log)
-                else:
-                    assert fork_server is not None
-                    process = await fork_server.start(log, MAX_LINE_BYTES)
-            setup = (job, node_folder, identities[index], directory, (host, port))
-            process.stdin.write(encode_setup(*setup))
-            return LocalProcess(process, path)
+            host = "127.0.0.1" if namespaces is None else namespaces.host(index)
+            setup = (job, folder / str(index), identities[index], directory, (host, port))
+            if namespaces is not None:
+                return await start(setup, None, namespaces.prefix(index))
+            return await start(setup, fork_server)
 
-        async def read_ticks() -> Ticks:
-            return [ticks()]
-
-        mesh = Mesh(job, launch, read_ticks, identities[0].public.algorithm, progress)
+        mesh = Mesh(job, launch, identities[0].public.algorithm, progress)
         return run_until_complete(mesh.run())

@@ -23,7 +23,7 @@ from pqchain.delegates.service_times import Computer
 from pqchain.errors import Unsupported
 from pqchain.results import Contract
 from pqchain.results.statistics import half_width
-from pqchain.wire.drivers.fork_server import ForkServer
+from pqchain.wire.drivers.processes import ForkServer
 from pqchain.works.pqdpol import rebuilt, scaling
 from pqchain.works.pqdpol.plans import ALL_TO_ALL, TABLES, Order, RunPlan, orders, settled
 

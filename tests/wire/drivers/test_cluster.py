@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import socket
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pqchain import checks, delegates, reencode, scheduler
+from pqchain import checks, delegates, machine, reencode, scheduler
 from pqchain.chain.ledger import Ledger
 from pqchain.consensus.network import named
 from pqchain.errors import DataError, PqchainError, UsageError
-from pqchain.installation import VERSION
 from pqchain.reencode import runs
-from pqchain.results import machine
-from pqchain.wire.drivers import cluster, cluster_machines
-from pqchain.wire.drivers.cluster import Cluster
-from pqchain.wire.drivers.cluster_calls import Worker
+from pqchain.wire.drivers import cluster, cluster_worker
+from pqchain.wire.drivers.cluster import Cluster, Worker
 from pqchain.wire.drivers.job import Job
 from tests.consensus.scenarios import scenario
 from tests.reencode.mesh import small
 
 pytest.importorskip("dask.distributed")
-
-ECHO = {"nodes": 3, "count": 2, "waits": False, "refuses": -1}
 
 
 @pytest.fixture(scope="module")
@@ -55,35 +51,36 @@ def node_processes() -> list[int]:
     return found
 
 
-def echo(transport: str, **changes) -> Job:
-    return Job(nodes=3, factory="tests.wire.echo:build", parameters=ECHO, transport=transport,
-               identity="Ed25519", **changes)  # fmt: skip
+def echo(transport: str = "tcp-tls", nodes: int = 3, **changes: Any) -> Job:
+    parameters = {"nodes": nodes, "count": 2, "waits": False, "refuses": -1, **changes}
+    return Job(nodes=nodes, factory="tests.wire.echo:build", parameters=parameters,
+               transport=transport, identity="Ed25519")  # fmt: skip
 
 
 @pytest.mark.parametrize("transport", ["tcp-tls", "aioquic"])
 def test_nodes_share_workers_and_see_one_clock(address, transport):
     result = cluster.run(echo(transport), Cluster(scheduler=address, nodes_per_worker=2))
     assert [node.state for node in result.nodes] == ["done"] * 3
+    assert 0 <= result.machine_busy <= 1
     facts = result.cluster
     assert (facts["workers"], facts["computers"]) == (2, 1)
     assert [row["nodes"] for row in facts["machines"]] == [[0, 2], [1]]
     here = machine.provenance()["machine_id"]
     assert {row["machine_id"] for row in facts["machines"]} == {here}
     # Both workers have the clock of this computer, so the true offset is 0.
-    (_, other) = facts["machines"]
-    assert abs(other["clock_offset_seconds"]) <= other["clock_error_seconds"] < 1.0
-    assert result.nodes[1].clock_offset_seconds == other["clock_offset_seconds"]
-    assert facts["clock_error_seconds"] == other["clock_error_seconds"]
-    assert [(link["from"], link["to"]) for link in facts["links"]] == [(0, 1), (1, 0)]
-    for link in facts["links"]:
-        assert link["round_trip_seconds"] > 0 and link["bits_per_second"] > 1e6
+    for row in facts["machines"]:
+        assert abs(row["clock_offset_seconds"]) <= row["clock_error_seconds"] < 1.0
+    offsets = [row["clock_offset_seconds"] for row in facts["machines"]]
+    assert [node.clock_offset_seconds for node in result.nodes] == [*offsets, offsets[0]]
+    errors = [row["clock_error_seconds"] for row in facts["machines"]]
+    assert facts["clock_error_seconds"] == sum(errors)
 
 
 def test_blocks_are_made_on_the_workers(address, monkeypatch):
     # The client must not make a block: only the workers' processes may.
     monkeypatch.setattr(reencode.ReplayScenario, "block", None)
     one = small(mode="cluster", nodes=3, before=(2, 1), after=(1, 1), failed_node=2,
-                timeout_seconds=2.0, give_up_seconds=10.0, transport="aioquic")  # fmt: skip
+                timeout_seconds=2.0, give_up_seconds=10.0, transport="tcp-tls")  # fmt: skip
     placed = Cluster(scheduler=address, nodes_per_worker=2)
     replay = reencode.replay(one, scheduler=placed)
     assert replay.frame["status"].tolist() == ["ok"]
@@ -108,31 +105,22 @@ def test_delegates_agree_on_a_cluster(address, tmp_path):
 
 
 def test_failing_node_is_named_and_its_processes_end(address):
-    job = Job(nodes=2, factory="tests.wire.echo:build", parameters={**ECHO, "nodes": 2, "none": 1},
-              transport="tcp-tls", identity="Ed25519")  # fmt: skip
     with pytest.raises(PqchainError, match=r"process of node \d ended early: .*'none'"):
-        cluster.run(job, Cluster(scheduler=address))
+        cluster.run(echo(nodes=2, none=1), Cluster(scheduler=address))
     assert node_processes() == []
 
 
-def test_too_few_workers_are_reported(address):
-    with pytest.raises(UsageError, match=r"3 nodes with at most 1 per worker need 3 workers; .* 2"):
-        cluster.run(echo("tcp-tls"), Cluster(scheduler=address))
-
-
-def test_port_in_use_is_reported_with_its_worker(address):
-    import socket
-
+def test_port_in_use_is_reported(address):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         first = taken.getsockname()[1]
-        with pytest.raises(UsageError, match=rf"listen on 127.0.0.1 port {first}: .*--first"):
-            cluster.run(
-                echo("tcp-tls"),
-                Cluster(scheduler=address, nodes_per_worker=2, first_port=first),
-            )
+        placed = Cluster(scheduler=address, nodes_per_worker=2, first_port=first)
+        with pytest.raises(PqchainError, match=rf"listen on 127.0.0.1 port {first}: "):
+            cluster.run(echo(), placed)
 
 
-def test_cluster_needs_a_scheduler(tmp_path, monkeypatch):
+def test_cluster_needs_enough_workers_and_a_scheduler(address, tmp_path, monkeypatch):
+    with pytest.raises(UsageError, match=r"3 nodes with at most 1 per worker need 3 workers; .* 2"):
+        cluster.run(echo(), Cluster(scheduler=address))
     monkeypatch.setattr(scheduler, "CONNECT_SECONDS", 1)
     with pytest.raises(UsageError, match=r"needs a scheduler; got None.*--scheduler tls://"):
         runs.run(small(mode="cluster"), tmp_path)
@@ -142,20 +130,19 @@ def test_cluster_needs_a_scheduler(tmp_path, monkeypatch):
         Cluster(scheduler="tcp://127.0.0.1:1", first_port=70_000)
 
 
-@dataclass
 class Actor:
     """Actor of a worker that replies what it is given; it counts the calls."""
 
-    replies: Callable[..., Any]
-    calls: int = 0
+    def __init__(self, replies: Callable[..., Any]) -> None:
+        self.replies, self.calls = replies, 0
 
-    async def call(self, method: str, *values: Any) -> Any:
+    async def call(self, key: int | None, method: str, *values: Any) -> Any:
         self.calls += 1
         return self.replies(method, *values)
 
 
 def worker(replies: Callable[..., Any]) -> Worker:
-    return Worker(0, "tcp://w:1", None, "tcp://s:1", {0: 0}, described(), Actor(replies))  # type: ignore[arg-type]
+    return Worker("tcp://w:1", None, "tcp://s:1", {0: 0}, described(), Actor(replies))
 
 
 def copied(folder: Path, names: list[str], size: int = 10, more: int = 0) -> Worker:
@@ -168,14 +155,8 @@ def copied(folder: Path, names: list[str], size: int = 10, more: int = 0) -> Wor
         return f"value {checks.dumps(bytes(min(count, size - start) + more))}"
 
     made = worker(replies)
-    asyncio.run(cluster._copy_files(made, folder))
+    asyncio.run(made.copy_files(folder))
     return made
-
-
-def test_files_are_copied_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "_PIECE_BYTES", 4)
-    assert copied(tmp_path, ["log", "ledger.sqlite"]).actor.calls == 1 + 2 * 3
-    assert [path.read_bytes() for path in sorted((tmp_path / "0").iterdir())] == [bytes(10)] * 2
 
 
 @pytest.mark.parametrize(
@@ -191,82 +172,69 @@ def test_name_of_a_file_that_leaves_its_folder_is_rejected(tmp_path, name):
     assert [path.name for path in tmp_path.rglob("*")] == ["logs", "0"]
 
 
-def test_number_and_size_of_files_are_limited(tmp_path, monkeypatch):
+def test_files_are_copied_in_pieces_and_limited(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="at most 1000 files"):
         copied(tmp_path, [f"file{number}" for number in range(1001)])
     monkeypatch.setattr(cluster, "_PIECE_BYTES", 4)
     monkeypatch.setattr(cluster, "MAX_LOG_BYTES", 100)
+    assert copied(tmp_path, ["log", "ledger.sqlite"]).actor.calls == 1 + 2 * 3
+    assert [path.read_bytes() for path in sorted((tmp_path / "0").iterdir())] == [bytes(10)] * 2
     copied(tmp_path, ["a", "b"], size=50)
-    with pytest.raises(
-        DataError, match=r"the files of node 0 of .* at most 100 bytes; got more in b"
-    ):
-        copied(tmp_path, ["a", "b"], size=51)
-    with pytest.raises(DataError, match="got more in a"):
-        copied(tmp_path, ["a"], size=10**18)
-    with pytest.raises(DataError, match="got more in a"):
-        copied(tmp_path, ["a"], more=1)
+    for names, size, more, last in [("ab", 51, 0, "b"), ("a", 10**18, 0, "a"), ("a", 10, 1, "a")]:
+        limit = rf"the files of node 0 of .* at most 100 bytes; got more in {last}"
+        with pytest.raises(DataError, match=limit):
+            copied(tmp_path, list(names), size, more)
 
 
 @pytest.mark.parametrize(
     ("method", "reply", "message"),
     [
-        ("ticks", "value [1,2]", ""),
-        ("ticks", 'error "UsageError: no such node"', "^no such node$"),
-        ("ticks", "value [1]", "the reply of worker tcp://w:1 to 'ticks' has a wrong part"),
-        ("ticks", "value null", "has a wrong part"),
-        ("ticks", "error 5", "has a wrong part"),
-        ("ticks", 'error "SystemExit: 1"', "has a wrong part"),
-        ("ticks", 'error "UnknownName: a"', "has a wrong part"),
-        ("ticks", {"value": 1}, "cannot be read"),
-        ("kill", "value 1e999", "cannot be read"),
+        ("clock", 'error "UsageError: no such node"', "^no such node$"),
+        ("clock", "value [1]", "the reply of worker tcp://w:1 to 'clock' has a wrong part"),
+        ("clock", "value null", "has a wrong part"),
+        ("clock", "error 5", "has a wrong part"),
+        ("clock", 'error "SystemExit: 1"', "has a wrong part"),
+        ("clock", 'error "UnknownName: a"', "has a wrong part"),
+        ("clock", {"value": 1}, "cannot be read"),
+        ("clock", "value 1e999", "cannot be read"),
         ("read", 'value [["0","line"]]', "has a wrong part"),
         ("close", "value {}", "has a wrong part"),
-        ("measure", 'value {"round_trip_seconds":1}', "has a wrong part"),
     ],
 )
 def test_reply_of_a_worker_has_the_type_of_its_method(method, reply, message):
-    called = worker(lambda *values: reply).call(method)
-    if not message:
-        assert asyncio.run(called) == (1, 2)
-        return
     with pytest.raises(PqchainError, match=message):
-        asyncio.run(called)
+        asyncio.run(worker(lambda *values: reply).call(method))
+    with pytest.raises(DataError, match="has a wrong part"):
+        asyncio.run(worker(lambda *values: "value null").call("kill", key=0))
 
 
 def test_worker_reports_its_own_nodes_only():
-    async def read(key: int) -> bytes | PqchainError:
-        reports = iter(["value []", f'value [[{key},"line"]]', 'error "stopped"'])
-        made, other = worker(lambda method: next(reports)), worker(lambda method: "")
-        launcher = cluster._Launcher([made, other])
-        for number, each in enumerate((made, other)):
-            launcher.processes[number] = cluster._RemoteProcess(each, number, number)
-        await launcher.read(made)
-        return launcher.processes[0].reports.get_nowait()
+    async def read(key: int) -> bytes:
+        reports = iter(["value null", "value []", f'value [[{key},"line"]]', 'error "stopped"'])
+        made = worker(lambda *values: next(reports))
+        process = await made.launch(0, 0)
+        await made.read()
+        return await process.readline()
 
     assert asyncio.run(read(0)) == b"line"
-    for key in (1, 2, -1):
-        assert "must report its own nodes only" in str(asyncio.run(read(key)))
+    for key in (1, -1):
+        with pytest.raises(DataError, match="must report its own nodes only"):
+            asyncio.run(read(key))
 
 
 NOW = 1.8e9
 """Time of day of the workers and the client, in seconds."""
 
 
-def described(**changes):
+def described(**changes: Any) -> Any:
     """Return the description of a worker like this client."""
-    return {
-        "version": VERSION, "python": cluster_machines.platform.python_version_tuple()[:2],
-        "libraries": ["quic"], "transports": {}, "seconds": NOW, **changes,
-    }  # fmt: skip
+    return {"problems": [], "seconds": NOW, **changes}
 
 
 @pytest.mark.parametrize(
     ("description", "problem"),
     [
-        (described(version="0.0.9"), r"has pqchain 0\.0\.9, the client .*; install pqchain"),
-        (described(python=("3", "9")), r"has Python 3\.9, the client .*; use 3\."),
-        (described(libraries=[]), r"lacks the native library quic; run `make` there"),
-        (described(transports={"grpc": "needs grpcio"}), r"transport grpc: needs grpcio"),
+        (described(), "^$"),
         (described(seconds=NOW + 3600), r"clock is 3\d\d\d s ahead; synchronize it"),
         (described(seconds=NOW - 7200), r"clock is 7\d\d\d s behind"),
         (ModuleNotFoundError("No module named 'pqchain'"), r"'pqchain'\); install pqchain"),
@@ -274,11 +242,18 @@ def described(**changes):
     ],
 )
 def test_unsuitable_worker_is_described_with_a_remedy(description, problem):
-    import re
-
-    (text,) = cluster_machines._problems(description, {"quic"}, NOW, NOW)
-    assert re.search(problem, text)
+    assert re.search(problem, "".join(cluster._problems(description, NOW - 1, NOW + 1)))
 
 
-def test_suitable_worker_has_no_problems():
-    assert cluster_machines._problems(described(), {"quic"}, NOW - 1, NOW + 1) == []
+def test_worker_states_what_it_lacks(monkeypatch):
+    ours = (cluster_worker.VERSION, cluster_worker.python_version(), [], ["tcp-tls"])
+    assert cluster_worker.describe(*ours)["problems"] == []
+    info = cluster_worker.registry.TransportInfo
+    monkeypatch.setattr(info, "unavailable_reason", lambda info: "needs grpcio")
+    problems = cluster_worker.describe("0.0.9", "3.9", ["none"], ["native", "grpc"])["problems"]
+    for text, part in zip(problems, [
+        r"has pqchain .*, the client 0\.0\.9; install pqchain 0\.0\.9",
+        r"has Python .*, the client 3\.9; use 3\.9", "lacks the native library none; run `make`",
+        "cannot use the transport grpc: needs grpcio",
+    ], strict=True):  # fmt: skip
+        assert re.search(part, text)

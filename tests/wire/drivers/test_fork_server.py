@@ -12,8 +12,8 @@ import pytest
 
 from pqchain.errors import PqchainError
 from pqchain.wire.drivers import processes
-from pqchain.wire.drivers.fork_server import ForkServer
 from pqchain.wire.drivers.job import Job
+from pqchain.wire.drivers.processes import ForkServer
 
 pytestmark = pytest.mark.native
 
@@ -79,7 +79,7 @@ def children():
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if b"pqchain.wire.drivers.fork_server" in path.read_bytes():
+            if b"pqchain.wire.drivers.child" in path.read_bytes():
                 environment = path.with_name("environ").read_bytes()
                 if f"PQCHAIN_TEST={os.getpid()}".encode() in environment:
                     found.append(int(path.parent.name))
@@ -131,7 +131,7 @@ def test_one_fork_server_runs_several_jobs_and_its_end_is_reported(tmp_path):
 
 
 def test_fork_server_ends_without_message_if_its_answer_is_not_read(capfd):
-    with ForkServer(()) as fork_server, Path(os.devnull).open("r+") as null:
+    with ForkServer(("json",)) as fork_server, Path(os.devnull).open("r+") as null:
         socket.send_fds(fork_server._socket, [b"\0"], [null.fileno()] * 3)
         assert fork_server._socket.recv(1, socket.MSG_PEEK)
     assert fork_server._process.returncode == 0

@@ -8,18 +8,17 @@ import pytest
 
 from pqchain.errors import PqchainError
 from pqchain.wire.drivers.job import Job, NodeResult, encode
-from pqchain.wire.drivers.mesh import Mesh
+from pqchain.wire.drivers.mesh import Mesh, NodeProcess
 
 
-class Process:
+class Process(NodeProcess):
     """Process of a node that reports some lines and stays alive."""
 
-    lost = False
-
     def __init__(self, *lines: bytes) -> None:
+        super().__init__(index=0)
         self._lines = list(lines)
 
-    def write(self, line: bytes) -> None:
+    async def write(self, line: bytes) -> None:
         """Ignore requests."""
 
     async def readline(self) -> bytes:
@@ -30,11 +29,11 @@ class Process:
     async def kill(self) -> float:
         return 0.0
 
-    async def stop(self, reading: asyncio.Task[None]) -> None:
-        reading.cancel()
+    async def stop(self) -> None:
+        self.reading.cancel()
 
-    async def last_log_line(self) -> str:
-        return ""
+    async def ticks(self) -> tuple[int, int]:
+        return 0, 0
 
 
 STARTED = (encode("listening", ("127.0.0.1", 1)), encode("connected"))
@@ -44,9 +43,9 @@ STARTED = (encode("listening", ("127.0.0.1", 1)), encode("connected"))
     ("last", "message"),
     [
         (encode("done", NodeResult(node=0, state="done")), ""),
-        (encode("done", NodeResult(node=1, state="done")), "'done' once, and as itself"),
-        (encode("listening", ("127.0.0.1", 1)), "'listening' once, and as itself"),
-        (encode("start", {}), "'start' once, and as itself"),
+        (encode("done", NodeResult(node=1, state="done")), "'done' once, as itself"),
+        (encode("listening", ("127.0.0.1", 1)), "'listening' once, as itself"),
+        (encode("start", {}), "'start' once, as itself"),
         (b"done {}", "the value of 'done'"),
     ],
 )
@@ -54,11 +53,8 @@ def test_wrong_report_is_an_error_of_its_run(last, message):
     async def launch(index: int, port: int) -> Process:
         return Process(*STARTED, last)
 
-    async def ticks() -> list[tuple[int, int]]:
-        return []
-
     job = Job(nodes=1, factory="", transport="tcp-tls", limit_seconds=5)
-    mesh = Mesh(job, launch, ticks, "Ed25519", lambda count: None)
+    mesh = Mesh(job, launch, "Ed25519", lambda count: None)
     if not message:
         assert asyncio.run(mesh.run()).nodes[0].state == "done"
         return
