@@ -31,7 +31,7 @@ START_SECONDS = 300.0
 
 _NUMBERS = itertools.count()
 
-NODE = b"pqchain.wire.drivers.child"
+NODE = b"pqchain.wire.drivers.live"
 
 
 class Machines:

@@ -97,40 +97,10 @@ def test_dead_node_restarts_only_if_asked(tmp_path):
         virtual.run(gone, tmp_path, MODEL)
 
 
-@pytest.mark.parametrize(
-    ("failures", "text"),
-    [
-        (
-            (NodeFailure(node=NODES),),
-            f"node of a failure must be from 0 to {NODES - 1}; got {NODES}",
-        ),
-        ((NodeFailure(node=1), NodeFailure(node=1, after_seconds=5.0)), "node 1 must be up again"),
-        (
-            (NodeFailure(node=1, down_seconds=2.0), NodeFailure(node=1, after_seconds=2.0)),
-            "node 1 must be up again",
-        ),
-        (
-            (NodeFailure(node=1, down_seconds=0.1), NodeFailure(node=1, trigger="connected")),
-            "node 1 must be up again",
-        ),
-    ],
-    ids=["unknown node", "no restart", "still down", "unknown order"],
-)
-def test_failure_of_a_node_that_is_down_is_rejected(failures, text):
-    with pytest.raises(UsageError, match=text):
-        echo(failures=failures)
-
-
-def test_node_may_fail_again_after_its_restart(tmp_path):
-    failures = (
-        NodeFailure(node=1, down_seconds=0.1),
-        NodeFailure(node=1, after_seconds=0.3, down_seconds=0.1),
-        NodeFailure(node=2, after_seconds=0.1, down_seconds=0.1),
-    )
-    job = echo(parameters={"waits": True}, begin=True, failures=failures)
-    result = virtual.run(job, tmp_path, MODEL)
-    assert_all_came_back(result, [1, 2])
-    assert sorted(result.failure_times) == [1, 2]
+@pytest.mark.parametrize("nodes", [(NODES,), (1, 1)])
+def test_failures_are_of_different_nodes_of_the_job(nodes):
+    with pytest.raises(UsageError, match=rf"of different nodes from 0 to 2; got \[{nodes[0]}"):
+        echo(failures=tuple(map(NodeFailure, nodes)))
 
 
 def test_node_error_keeps_its_class(tmp_path):

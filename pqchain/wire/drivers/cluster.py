@@ -94,10 +94,15 @@ class _RemoteProcess(NodeProcess):
     key: int
     lines: asyncio.Queue[bytes | PqchainError] = field(default_factory=asyncio.Queue)
 
-    async def write(self, line: bytes) -> None:
+    async def _call(self, method: str, *values: Any, default: Any = None) -> Any:
+        """Call a method of the process; return the default if the worker is lost."""
         # `Worker.read` reports a lost worker.
-        with suppress(PqchainError):
-            await self.worker.call("write", line, key=self.key)
+        with suppress(WorkerLost):
+            return await self.worker.call(method, *values, key=self.key)
+        return default
+
+    async def write(self, line: bytes) -> None:
+        await self._call("write", line)
 
     async def readline(self) -> bytes:
         line = await self.lines.get()
@@ -106,22 +111,17 @@ class _RemoteProcess(NodeProcess):
         return line
 
     async def kill(self) -> float:
-        try:
-            return float(await self.worker.call("kill", key=self.key))
-        except WorkerLost:
-            return math.nan
+        return float(await self._call("kill", default=math.nan))
 
     async def stop(self) -> None:
         # The worker waits until the process has ended; its last reports are not needed.
         with suppress(PqchainError):
-            await self.worker.call("stop", key=self.key)
+            await self._call("stop")
         self.reading.cancel()
 
     async def ticks(self) -> tuple[int, int]:
-        with suppress(WorkerLost):
-            idle, total = await self.worker.call("ticks", key=self.key)
-            return idle, total
-        return 0, 0
+        idle, total = await self._call("ticks", default=(0, 0))
+        return idle, total
 
 
 @dataclass(eq=False)
@@ -322,7 +322,7 @@ async def _run(
 
 async def _choose_workers(client: Any, job: Job, cluster: Cluster) -> list[Worker]:
     """Return the workers that run nodes. Raises UsageError for too few, or unsuitable ones."""
-    transports = sorted({job.transport_of(index) for index in range(job.nodes)})
+    transports = sorted({info.name for info in job.infos})
     ours = (VERSION, cluster_worker.python_version(), sorted(libraries.installed()))
     began = time.time()
     replies = await client.run(
@@ -339,7 +339,12 @@ async def _choose_workers(client: Any, job: Job, cluster: Cluster) -> list[Worke
     chosen = sorted(replies, key=_natural)[: job.nodes]
     problems, workers = [], []
     for number, address in enumerate(chosen):
-        description = _description(replies[address])
+        description: Any = replies[address]
+        try:
+            if not isinstance(description, Exception):
+                description = checks.loads(description, Description, "its description")
+        except DataError as error:
+            description = error
         found = _problems(description, began, ended)
         problems += [f"worker {address}: {problem}" for problem in found]
         indices = range(number, job.nodes, len(chosen))
@@ -350,37 +355,27 @@ async def _choose_workers(client: Any, job: Job, cluster: Cluster) -> list[Worke
     return workers
 
 
-def _natural(address: str) -> list[tuple[int, str]]:
+def _natural(address: str) -> list[int | str]:
     """Return a sort key by which 10.0.0.2 is before 10.0.0.10."""
-    return [
-        (int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", address)
-    ]
-
-
-def _description(reply: object) -> Any:
-    """Return the description that a worker replied, or the error."""
-    try:
-        return reply if isinstance(reply, Exception) else checks.loads(reply, Description, "it")
-    except DataError as error:
-        return error
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", address)]
 
 
 def _problems(description: Any, began: float, ended: float) -> list[str]:
     """Return what a worker that replied between two times lacks, each with its remedy."""
-    if isinstance(description, BaseException):
+    if isinstance(description, Exception):
         return [
             f"its check failed ({type(description).__name__}: {description}); install pqchain "
             f"{VERSION} there, in the environment that runs `dask worker`"
         ]
-    problems = list(description["problems"])
     seconds = description["seconds"]
     ahead = seconds - min(max(seconds, began), ended)
-    if abs(ahead) > MAX_CLOCK_SECONDS:
-        problems.append(
-            f"its clock is {abs(ahead):.0f} s {'ahead' if ahead > 0 else 'behind'}; synchronize "
-            "it, for example with chrony"
-        )
-    return problems
+    if abs(ahead) <= MAX_CLOCK_SECONDS:
+        return list(description["problems"])
+    direction = "ahead" if ahead > 0 else "behind"
+    return [
+        *description["problems"],
+        f"its clock is {abs(ahead):.0f} s {direction}; synchronize it, for example with chrony",
+    ]
 
 
 def _with_machines(
@@ -388,28 +383,29 @@ def _with_machines(
 ) -> Result:
     """Return the result with times of this machine's clock, and with the cluster's facts."""
     boots = list(dict.fromkeys(worker.description["boot"] for worker in workers))
-    offsets, errors, machines = [], [], []
-    for number, (worker, first, last) in enumerate(zip(workers, before, after, strict=True)):
-        drift = last[0] - first[0]
-        offsets.append(first[0] + drift / 2)
-        errors.append(max(first[1], last[1]) + abs(drift) / 2)
-        machines.append({
+    offsets = [(first + last) / 2 for (first, _), (last, _) in zip(before, after, strict=True)]
+    errors = [
+        max(error, last_error) + abs(last - first) / 2
+        for (first, error), (last, last_error) in zip(before, after, strict=True)
+    ]
+    machines = [
+        {
             "worker": number,
             "nodes": list(worker.ports),
             "computer": boots.index(worker.description["boot"]),
             **worker.description["machine"],
-            "clock_offset_seconds": offsets[-1],
-            "clock_error_seconds": errors[-1],
-        })  # fmt: skip
-    count = len(workers)
+            "clock_offset_seconds": offsets[number],
+            "clock_error_seconds": errors[number],
+        }
+        for number, worker in enumerate(workers)
+    ]
+    count, times = len(workers), result.failure_times
     return replace(
         result,
         nodes=tuple(
             replace(node, clock_offset_seconds=offsets[node.node % count]) for node in result.nodes
         ),
-        failure_times={
-            node: at - offsets[node % count] for node, at in result.failure_times.items()
-        },
+        failure_times={node: time - offsets[node % count] for node, time in times.items()},
         cluster={
             "workers": count,
             "computers": len(boots),

@@ -8,7 +8,6 @@ import pickle
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from types import NoneType
 from typing import Any, cast
@@ -67,38 +66,23 @@ class Job:
     """Whether to record processor time at each increase of a node's progress."""
 
     def __post_init__(self) -> None:
-        for failure in self.failures:
-            if not 0 <= failure.node < self.nodes:
-                raise UsageError(
-                    f"the node of a failure must be from 0 to {self.nodes - 1}; got {failure.node}."
-                )
-        by_time = sorted(self.failures, key=lambda failure: (failure.node, failure.after_seconds))
-        for first, second in pairwise(by_time):
-            # Times from different triggers cannot be compared before the run.
-            down_seconds = math.inf if first.down_seconds is None else first.down_seconds
-            if first.node == second.node and (
-                first.trigger != second.trigger
-                or second.after_seconds <= first.after_seconds + down_seconds
-            ):
-                raise UsageError(
-                    f"node {first.node} must be up again before it fails a second time; got "
-                    f"{first} and {second}. Remove one, or let the first restart earlier."
-                )
+        failing = [failure.node for failure in self.failures]
+        if len({*failing}) < len(failing) or not {*failing} <= {*range(self.nodes)}:
+            raise UsageError(
+                f"failures must be of different nodes from 0 to {self.nodes - 1}; got {failing}. "
+                "Give at most one of each node."
+            )
 
     @property
-    def info(self) -> registry.TransportInfo:
-        """Properties of the transport. Raises UnknownName."""
-        return registry.get(self.transport)
-
-    def transport_of(self, index: int) -> str:
-        """Return the name of a node's transport."""
-        return self.node_transports.get(index, self.transport)
+    def infos(self) -> list[registry.TransportInfo]:
+        """Properties of each node's transport. Raises UnknownName."""
+        names = [self.node_transports.get(index, self.transport) for index in range(self.nodes)]
+        return [registry.get(name) for name in names]
 
     def identities(self, *, seed: int | None = None) -> list[Identity]:
         """Return an identity for each node; a seed makes them reproducible."""
-        infos = [registry.get(self.transport_of(index)) for index in range(self.nodes)]
         # Transports that need different key types share a mesh with P-256, which all support.
-        keys = {info.certificate_key for info in infos}
+        keys = {info.certificate_key for info in self.infos}
         key = keys.pop() if len(keys) == 1 else "p256"
         return generate(self.nodes, algorithm=self.identity, certificate_key=key, seed=seed)
 

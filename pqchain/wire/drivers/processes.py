@@ -35,7 +35,7 @@ from pqchain.wire.drivers.mesh import Mesh, NodeProcess
 from pqchain.wire.drivers.namespaces import Namespaces
 from pqchain.wire.transports import registry
 
-_PROGRAM = [sys.executable, "-m", "pqchain.wire.drivers.child"]
+_PROGRAM = [sys.executable, "-m", "pqchain.wire.drivers.live"]
 _QUIT_SECONDS = 10.0
 _FILES_PER_NODE = 8
 
@@ -45,7 +45,7 @@ _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
 
 @dataclass(eq=False)
 class ForkServer:
-    """Context manager that runs the fork server (`child.serve`), which starts nodes' processes."""
+    """Context manager that runs the fork server (`live.serve`), which starts nodes' processes."""
 
     modules: tuple[str, ...]
     """Modules to import before forking; a failed import is ignored and repeated in the nodes."""
@@ -192,8 +192,7 @@ def open_fork_server(*jobs: Job) -> ForkServer:
     modules = {"uvloop"}
     for job in jobs:
         modules.add(job.factory.partition(":")[0])
-        infos = [registry.get(job.transport_of(index)) for index in range(job.nodes)]
-        modules |= {f"{registry.__package__}.{info.module or info.name}" for info in infos}
+        modules |= {f"{registry.__package__}.{info.module or info.name}" for info in job.infos}
         # Unpickling a parameter imports the modules of its class and of its fields' classes.
         for value in job.parameters.values():
             names = [field.name for field in fields(value)] if is_dataclass(value) else []

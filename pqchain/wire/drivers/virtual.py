@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 from pqchain.errors import PqchainError, Unsupported
-from pqchain.wire.drivers.datagrams import DatagramFabric
 from pqchain.wire.drivers.job import Job, NodeFailure, NodeResult, Progress, Result
-from pqchain.wire.drivers.link import Clock, Timer
+from pqchain.wire.drivers.link import Clock, DatagramFabric, Timer
 from pqchain.wire.node import Node, Task
 from pqchain.wire.session import Event, Fabric
 from pqchain.wire.transports import registry
@@ -140,10 +139,11 @@ class _Simulation:
             job.settings(identity, self.directory, addresses, self.folder / str(identity.index))
             for identity in self.identities
         ]
-        if not job.info.endpoint:
-            fabric: Fabric = job.info.open_fabric(conditions, settings)
+        info = registry.get(job.transport)
+        if not info.endpoint:
+            fabric: Fabric = info.open_fabric(conditions, settings)
             return fabric
-        return DatagramFabric(conditions, addresses, lambda index: job.info.open(settings[index]))
+        return DatagramFabric(conditions, addresses, lambda index: info.open(settings[index]))
 
     def run(self) -> Result:
         job, clock = self.job, self.clock
@@ -221,7 +221,7 @@ def run(job: Job, folder: Path, model: CostModel, *, progress: Progress = lambda
 
     Raises Unsupported for a transport that needs sockets, and PqchainError after the time limit.
     """
-    if not job.info.virtual:
+    if not registry.get(job.transport).virtual:
         virtual = " or ".join(registry.names(virtual=True))
         raise Unsupported(f"transport must be {virtual} on a modelled clock; got {job.transport}.")
     with ThreadPoolExecutor() as threads:

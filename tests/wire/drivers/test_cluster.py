@@ -46,7 +46,7 @@ def node_processes() -> list[int]:
             environment = path.with_name("environ").read_bytes()
         except OSError:
             continue
-        if b"pqchain.wire.drivers.child" in command and b"DASK" in environment:
+        if b"pqchain.wire.drivers.live" in command and b"DASK" in environment:
             found.append(int(path.parent.name))
     return found
 
