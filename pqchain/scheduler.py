@@ -198,10 +198,12 @@ def _check_equal(there: object, here: object) -> None:
         raise DataError(f"the worker computed {got} and this computer {expected}")
 
 
-async def actor(future: Any, actor_class: type, address: str) -> Any:
-    """Return the actor that a worker makes for `future`, when it is made."""
+async def actor(client: Any, address: str, actor_class: type, *arguments: Any) -> Any:
+    """Return an actor that the worker at an address has made."""
     from dask.distributed import Actor, wait
 
+    placed = {"workers": [address], "allow_other_workers": False}
+    future = client.submit(actor_class, *arguments, actor=True, pure=False, **placed)
     await wait(future)
     if future.status != "finished":
         raise OSError(future.status)

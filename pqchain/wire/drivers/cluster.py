@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from pqchain import checks, libraries
+from pqchain import checks, installation
 from pqchain import scheduler as scheduling
 from pqchain.errors import DataError, InvalidResult, PqchainError, UsageError, short_repr
 from pqchain.installation import VERSION
@@ -37,10 +37,9 @@ _CALL_SECONDS = 60.0
 `cluster_worker.POLL_SECONDS`."""
 
 MAX_CLOCK_SECONDS = 60.0
-"""Maximum difference between a worker's time of day and the client's; logs could not be compared
-otherwise."""
+"""Maximum difference between a worker's time of day and the client's, so that logs compare."""
 
-_ROUNDS = 20
+_CLOCK_READINGS = 20
 """Number of readings of a worker's clock, of which the fastest is used."""
 
 MAX_LOGS, MAX_LOG_BYTES = 1000, 256 << 20
@@ -51,9 +50,6 @@ _PIECE_BYTES = 8 << 20
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 """Names of files that are copied: without folders, and not hidden."""
-
-_Offset = tuple[float, float]
-"""Seconds by which a worker's clock is ahead of this machine's, and their maximum error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +91,7 @@ class _RemoteProcess(NodeProcess):
     lines: asyncio.Queue[bytes | PqchainError] = field(default_factory=asyncio.Queue)
 
     async def _call(self, method: str, *values: Any, default: Any = None) -> Any:
-        """Call a method of the process; return the default if the worker is lost."""
-        # `Worker.read` reports a lost worker.
+        """Call a method of the process; the default is the result of a lost worker."""
         with suppress(WorkerLost):
             return await self.worker.call(method, *values, key=self.key)
         return default
@@ -136,6 +131,8 @@ class Worker:
     description: Description
     actor: Any = None
     lost: bool = False
+    clock: tuple[float, float] = (math.nan, math.nan)
+    """Result of `read_clock`."""
     processes: list[_RemoteProcess] = field(default_factory=list)
     """Processes of its nodes in the order of their starts, as a node may be started again."""
 
@@ -176,35 +173,32 @@ class Worker:
     async def start(self, job: Job, identities: Mapping[int, Any], in_memory: bool) -> None:
         """Start the actor, which makes and fills the nodes' folders."""
         directory = [identity.public for identity in identities.values()]
-        nodes = (job, {index: identities[index] for index in self.ports}, directory)
-        placed = {"workers": [self.address], "allow_other_workers": False}
-        future = self.client.submit(
-            WorkerNodes, *nodes, in_memory=in_memory, actor=True, pure=False, **placed
+        nodes = {index: identities[index] for index in self.ports}
+        made = scheduling.actor(
+            self.client, self.address, WorkerNodes, job, nodes, directory, in_memory
         )
         try:
-            self.actor = await asyncio.wait_for(
-                scheduling.actor(future, WorkerNodes, self.address), _CALL_SECONDS
-            )
+            self.actor = await asyncio.wait_for(made, _CALL_SECONDS)
         except scheduling.LOST_ERRORS as error:
             raise PqchainError(f"worker {self.address} was lost before the start.") from error
         await self.call("open", seconds=_START_SECONDS)
 
-    async def clock(self, default: _Offset = (math.nan, math.nan)) -> _Offset:
-        """Return the offset of its clock; the default if it is lost.
+    async def read_clock(self) -> tuple[float, float]:
+        """Return the seconds by which its clock is ahead of this machine's, and their error.
 
-        The error is half the shortest round trip, whatever the trip's asymmetry.
+        The error is half the shortest round trip, whatever the trip's asymmetry. A machine that was
+        lost since the last reading keeps it.
         """
         readings = []
-        try:
-            for _ in range(_ROUNDS):
+        with suppress(WorkerLost):
+            for _ in range(_CLOCK_READINGS):
                 began = time.monotonic()
                 reading = await self.call("clock")
                 half = (time.monotonic() - began) / 2
                 readings.append((half, reading - (began + half)))
-        except WorkerLost:
-            return default
-        half, offset = min(readings)
-        return offset, half
+            error, ahead = min(readings)
+            self.clock = ahead, error
+        return self.clock
 
     async def launch(self, index: int, port: int) -> _RemoteProcess:
         """Start the process of a node."""
@@ -223,10 +217,9 @@ class Worker:
                         raise InvalidResult(f"worker {self.address} must report its own nodes only")
                     self.processes[key].lines.put_nowait(line.encode())
         except PqchainError as error:
-            reason = "its worker was lost before all nodes were connected"
+            lost = encode("lost", "its worker was lost before all nodes were connected")
             for process in self.processes:
-                process.lost = isinstance(error, WorkerLost)
-                process.lines.put_nowait(encode("ended", reason) if process.lost else error)
+                process.lines.put_nowait(lost if isinstance(error, WorkerLost) else error)
 
     async def copy_files(self, folder: Path) -> None:
         """Copy the files of each node i to `folder/i`, unless the worker is lost."""
@@ -254,12 +247,6 @@ class Worker:
                     left -= len(data)
                     write_atomically(folder / str(index) / name, bytes(data))
 
-    async def close(self) -> None:
-        """End all processes and remove the nodes' folders."""
-        with suppress(PqchainError):
-            if self.actor is not None:
-                await self.call("close")
-
 
 def run(
     job: Job,
@@ -279,19 +266,14 @@ def run(
     of a difference between two machines' times), and machines (for each worker: nodes, computer,
     machine_id, cpu_model, cpu_count, python, pqchain, commit, load_per_processor,
     clock_offset_seconds and clock_error_seconds, relative to the client). Raises Unsupported
-    without Dask; UsageError for an address without a scheduler, and for workers that are too few or
-    lack something; PqchainError for a lost scheduler and for nodes that do not start or end in
-    time.
+    without Dask, UsageError without a scheduler or suitable workers, and PqchainError for a lost
+    scheduler and for nodes that do not start or end in time.
     """
     return run_until_complete(_run(job, cluster, in_memory, progress, folder))
 
 
 async def _run(
-    job: Job,
-    cluster: Cluster,
-    in_memory: bool,
-    progress: Progress,
-    folder: Path | None,
+    job: Job, cluster: Cluster, in_memory: bool, progress: Progress, folder: Path | None
 ) -> Result:
     async with scheduling.open_client(cluster.scheduler) as client:
         workers = await _choose_workers(client, job, cluster)
@@ -303,7 +285,7 @@ async def _run(
         try:
             await asyncio.gather(*(worker.start(job, identities, in_memory) for worker in workers))
             # One after another, so that the client's own work does not delay the replies.
-            before = [await worker.clock() for worker in workers]
+            before = [await worker.read_clock() for worker in workers]
             readings = [asyncio.create_task(worker.read()) for worker in workers]
             algorithm = identities[0].public.algorithm
             try:
@@ -311,19 +293,21 @@ async def _run(
             finally:
                 for reading in readings:
                     reading.cancel()
-            after = [await worker.clock(at) for worker, at in zip(workers, before, strict=True)]
+            for worker in workers:
+                await worker.read_clock()
             if folder is not None:
                 await asyncio.gather(*(worker.copy_files(folder) for worker in workers))
         finally:
             # Shielded, so that a second Ctrl-C leaves no process either.
-            await asyncio.shield(asyncio.gather(*(worker.close() for worker in workers)))
-    return _with_machines(result, workers, before, after)
+            calls = [worker.call("close") for worker in workers if worker.actor is not None]
+            await asyncio.shield(asyncio.gather(*calls, return_exceptions=True))
+    return _with_machines(result, workers, before)
 
 
 async def _choose_workers(client: Any, job: Job, cluster: Cluster) -> list[Worker]:
     """Return the workers that run nodes. Raises UsageError for too few, or unsuitable ones."""
     transports = sorted({info.name for info in job.infos})
-    ours = (VERSION, cluster_worker.python_version(), sorted(libraries.installed()))
+    ours = (VERSION, cluster_worker.python_version(), sorted(installation.installed_libraries()))
     began = time.time()
     replies = await client.run(
         scheduling.as_json, cluster_worker.describe, *ours, transports, on_error="return"
@@ -379,15 +363,15 @@ def _problems(description: Any, began: float, ended: float) -> list[str]:
 
 
 def _with_machines(
-    result: Result, workers: Sequence[Worker], before: list[_Offset], after: list[_Offset]
+    result: Result, workers: Sequence[Worker], before: Sequence[tuple[float, float]]
 ) -> Result:
     """Return the result with times of this machine's clock, and with the cluster's facts."""
     boots = list(dict.fromkeys(worker.description["boot"] for worker in workers))
-    offsets = [(first + last) / 2 for (first, _), (last, _) in zip(before, after, strict=True)]
-    errors = [
-        max(error, last_error) + abs(last - first) / 2
-        for (first, error), (last, last_error) in zip(before, after, strict=True)
-    ]
+    offsets, errors = [], []
+    for (first, first_error), worker in zip(before, workers, strict=True):
+        last, last_error = worker.clock
+        offsets.append((first + last) / 2)
+        errors.append(max(first_error, last_error) + abs(last - first) / 2)
     machines = [
         {
             "worker": number,

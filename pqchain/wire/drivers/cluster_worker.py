@@ -17,10 +17,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, cast
 
-from pqchain import checks, libraries, machine
+from pqchain import checks, installation
 from pqchain.errors import PqchainError
 from pqchain.installation import VERSION
-from pqchain.results import scratch
+from pqchain.results import machine, scratch
 from pqchain.wire.drivers import processes
 from pqchain.wire.drivers.job import Job
 from pqchain.wire.drivers.processes import LocalProcess
@@ -69,7 +69,7 @@ def describe(
         problems.append(f"has pqchain {VERSION}, the client {pqchain}; install pqchain {pqchain}")
     if python != python_version():
         problems.append(f"has Python {python_version()}, the client {python}; use {python} there")
-    missing = sorted(set(needed_libraries) - set(libraries.installed()))
+    missing = sorted(set(needed_libraries) - set(installation.installed_libraries()))
     if missing:
         names = ", ".join(missing)
         problems.append(f"lacks the native library {names}; run `make` there, or install the wheel")
@@ -94,7 +94,6 @@ class WorkerNodes:
         job: Job,
         identities: Mapping[int, Identity],
         directory: Sequence[PublicIdentity],
-        *,
         in_memory: bool,
     ) -> None:
         """Store the setup of the nodes, which are the keys of `identities`."""

@@ -182,6 +182,7 @@ LINES: Mapping[str, Any] = {
     "done": NodeResult,
     "error": str,
     "ended": str,
+    "lost": str,
 }
 """Types of the values of requests and reports, which are sent between computers."""
 

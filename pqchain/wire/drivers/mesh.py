@@ -35,10 +35,8 @@ class NodeProcess(ABC):
     reports: dict[str, asyncio.Future[Any]] = field(default_factory=_futures)
     """Report of each kind in `_REPORTS`; an error if the process ended early, None if killed."""
     reading: asyncio.Task[None] = field(init=False)
-    """Task that ends after `readline` has returned "ended"."""
+    """Task that ends after `readline` has returned the last report."""
     dead: bool = False
-    lost: bool = False
-    """Whether the machine of the process was lost, and the process with it."""
 
     @abstractmethod
     async def write(self, line: bytes) -> None:
@@ -46,7 +44,10 @@ class NodeProcess(ABC):
 
     @abstractmethod
     async def readline(self) -> bytes:
-        """Return the node's next report; the last one is "ended" with the reason, if known."""
+        """Return the node's next report.
+
+        The last one has the reason, if known: "ended", or "lost" if the machine was lost.
+        """
 
     @abstractmethod
     async def kill(self) -> float:
@@ -153,8 +154,10 @@ class Mesh:
     async def _read(self, process: NodeProcess) -> None:
         error, reports = "", process.reports
         try:
-            while (report := decode(await process.readline()))[0] != "ended":
-                kind, value = report
+            while True:
+                kind, value = decode(await process.readline())
+                if kind in ("ended", "lost"):
+                    break
                 if kind == "begun":
                     self.begun.set()
                 elif kind == "progress":
@@ -170,9 +173,9 @@ class Mesh:
                 else:
                     reports[kind].set_result(value)
             # A machine that is lost during the protocol is a node that dies: others recover.
-            if process.lost and not reports["done"].done():
-                process.dead = process.dead or self.connected
-            why = error or report[1] or "its log is empty"
+            if kind == "lost" and self.connected and not reports["done"].done():
+                process.dead = True
+            why = error or value or "its log is empty"
             failure = PqchainError(f"the process of node {process.index} ended early: {why}")
         except PqchainError as wrong:
             failure = wrong

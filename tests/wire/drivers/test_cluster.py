@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from pqchain import checks, delegates, machine, reencode, scheduler
+from pqchain import checks, delegates, reencode, scheduler
 from pqchain.chain.ledger import Ledger
 from pqchain.consensus.network import named
 from pqchain.errors import DataError, PqchainError, UsageError
 from pqchain.reencode import runs
+from pqchain.results import machine
 from pqchain.wire.drivers import cluster, cluster_worker
 from pqchain.wire.drivers.cluster import Cluster, Worker
 from pqchain.wire.drivers.job import Job
