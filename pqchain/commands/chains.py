@@ -81,7 +81,7 @@ def study(
         if show:
             return console.show(form, {"study": name, "toml": text}, text, verbatim=True)
     if inputs:
-        from pqchain.study.writing import input_help
+        from pqchain.study.files import input_help
 
         columns = [Column(title) for title in ("table", "input", "unit", "meaning", "default")]
         table = Table(columns=columns, rows=list(input_help()))
@@ -96,7 +96,7 @@ def study(
     from pqchain import study as studies
     from pqchain.study import page as pages
     from pqchain.study import sensitivity as analysis
-    from pqchain.study import settings, words
+    from pqchain.study import files, words
     from pqchain.study import text as texts
     from pqchain.study.figures import OUTPUTS
 
@@ -107,7 +107,7 @@ def study(
         pages.check_page(page)
     elif sensitivity is not None:
         raise UsageError(f"--sensitivity {figure} needs a page; add --page FILE.html")
-    plan = settings.with_settings(studies.load(name), set_, added)
+    plan = files.with_settings(studies.load(name), set_, added)
     options = {"measurements": measurements, "preset": preset, "draws": draws}
     findings = studies.run(plan, progress=console.is_interactive(), **options)
     costs = {"costs": findings.costs.source}

@@ -7,7 +7,7 @@ from .page import write as write
 from .plan import Plan as Plan
 from .plans import OTHER_NAMES as OTHER_NAMES, ready as ready
 from .plans import ready_names as ready_names, titles as titles
-from .reading import load as load
+from .files import load as load
 from .sampling import Findings as Findings, run as run
 from .sensitivity import plane as plane, tornado as tornado
 from .text import conclusions as conclusions

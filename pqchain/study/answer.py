@@ -20,8 +20,8 @@ from pqchain.render.table import Column, Table
 from pqchain.study import chain as limits
 from pqchain.study import text, validation, words
 from pqchain.study.figures import models
+from pqchain.study.files import load
 from pqchain.study.plans import ready_name
-from pqchain.study.reading import load
 from pqchain.study.sampling import DRAWS, Findings, sample, times_of
 from pqchain.works import citation
 

@@ -11,8 +11,8 @@ from pqchain.costs import CostTable
 from pqchain.results import Contract
 from pqchain.study import validation, words
 from pqchain.study.figures import models
+from pqchain.study.files import load
 from pqchain.study.plans import ready_names
-from pqchain.study.reading import load
 
 COST_ON_CHAINS = Contract.of(
     "cost-on-chains",

@@ -116,11 +116,7 @@ class Plan:
         if not problems:
             made = {name: TABLES[name](**keys) for name, keys in groups.items()}
             plan = cls(**rest, **made)
-            families = {plan.algorithm(name).family for name in plan.names}
-            wrong_together = rules.wrong_combinations(
-                **made, sources=plan.sources, families=families
-            )
-            problems = [_problem(*row) for row in wrong_together]
+            problems = [_problem(*row) for row in rules.wrong_combinations(plan)]
         if problems:
             raise ImpossiblePlan(problems)
         return plan

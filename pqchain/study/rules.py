@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
 
-from pqchain.study.inputs import (
-    ChainInputs,
-    LimitInputs,
-    NetworkInputs,
-    SigningInputs,
-    StorageInputs,
-    TransactionInputs,
-    VoteInputs,
-)
+if TYPE_CHECKING:
+    from pqchain.study.plan import Plan
 
 _OF_VOTES = {"votes_in_block": False, "vote_aggregation": "plain", "vote_signature_bytes": 0.0}
 """Inputs that have an effect only on votes that are counted, and their defaults."""
 
 
-def wrong_combinations(
-    *,
-    chain: ChainInputs,
-    transaction: TransactionInputs,
-    limits: LimitInputs,
-    votes: VoteInputs,
-    network: NetworkInputs,
-    storage: StorageInputs,
-    signing: SigningInputs,
-    sources: Mapping[str, str],
-    families: Collection[str],
-) -> list[tuple[str, str]]:
-    """Return an input and a message for each wrong combination; `families` are of the schemes."""
+def wrong_combinations(plan: Plan) -> list[tuple[str, str]]:
+    """Return an input and a message for each wrong combination."""
+    chain, transaction, limits, votes = plan.chain, plan.transaction, plan.limits, plan.votes
+    network, storage, signing = plan.network, plan.storage, plan.signing
+    families = {plan.algorithm(name).family for name in plan.names}
     is_regional = network.model.is_regional
     chunks = (storage.data_chunks, storage.parity_chunks)
     until, has_certificates = chain.valid_until, network.certificates != "none"
     is_modelled, shares = signing.signer != "software", sum(chain.migration.values())
     rules = (
-        (bool(sources) and chain.checked is None, "checked",
+        (bool(plan.sources) and chain.checked is None, "checked",
          "checked must be the date on which the sources were read, because the plan cites sources; "
          "got none. Add it, such as checked = 2026-11-23."),
         (until is not None and chain.checked is None, "valid_until",

@@ -12,9 +12,9 @@ from pqchain.render import html
 from pqchain.render.table import Column, Shown, Table
 from pqchain.study import words
 from pqchain.study.figures import QUANTITIES
+from pqchain.study.files import input_rows
 from pqchain.study.plan import Plan
 from pqchain.study.sampling import Findings
-from pqchain.study.writing import input_rows
 
 # Kinds in the order of a table.
 _KINDS = (Kind.REGISTRY, Kind.PUBLISHED, Kind.MEASURED, Kind.GIVEN, Kind.MODELLED)

@@ -25,7 +25,7 @@ from pqchain.reencode.storage.erasure import ReedSolomon
 from pqchain.reencode.storage.store import ChunkStore, encode_block
 from pqchain.render.notebook import show
 from pqchain.results import Contract, checksum
-from pqchain.study import provers, reading
+from pqchain.study import files as plans, provers
 from pqchain.works import paper, papers, statements
 from pqchain_conform import formats
 from pqchain_conform import reading as vector_files
@@ -190,8 +190,8 @@ source = "my own"
 def _plan(folder: Path, name: str, more: str = "") -> tuple[Path, Reads]:
     """Read a plan: every valid plan is fine, because the user writes it."""
     path = folder / "plan.toml"
-    path.write_text(reading.ready(name) + more, encoding="utf-8")
-    return path, lambda: reading.load(path) is not None
+    path.write_text(plans.ready(name) + more, encoding="utf-8")
+    return path, lambda: plans.load(path) is not None
 
 
 def _prover(folder: Path) -> tuple[Path, Reads]:

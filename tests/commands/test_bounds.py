@@ -13,7 +13,7 @@ from pqchain import installation, results, scheduler
 from pqchain.commands.main import main
 from pqchain.errors import DataError, UsageError
 from pqchain.reencode.storage.store import Manifest
-from pqchain.study import reading as plans
+from pqchain.study import files as plans
 from pqchain.study import ready
 from pqchain.study.provers import read as read_prover
 from pqchain.works import papers

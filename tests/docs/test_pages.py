@@ -216,7 +216,7 @@ def test_page_of_works_lists_every_work() -> None:
 
 def studies() -> list[Any]:
     """Return the plans that pages show as TOML."""
-    from pqchain.study.reading import parse
+    from pqchain.study.files import parse
 
     fences = [text for page in PAGES for text in blocks(page, "toml") if "[chain]" in text]
     return [parse(text, "the page") for text in fences]

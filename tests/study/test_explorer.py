@@ -7,7 +7,7 @@ import pytest
 import pqchain as pq
 from pqchain import plots
 from pqchain.errors import Unsupported, UsageError
-from pqchain.study.reading import parse
+from pqchain.study.files import parse
 from tests.study import plans
 
 pytest.importorskip("ipywidgets", reason="ipywidgets is not installed: pip install ipywidgets")
@@ -92,11 +92,17 @@ def test_figure_is_shown_without_widgets(shared):
 
 
 def test_missing_library_names_the_install_command(monkeypatch):
+    monkeypatch.delitem(sys.modules, "pqchain.study.explorer")
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    with pytest.raises(Unsupported, match="pip install"):
+    monkeypatch.delattr(pq.study, "explore", raising=False)
+    with pytest.raises(Unsupported, match="pip install ipywidgets"):
         pq.study.explore("pqdpol")
 
 
-def test_errors_are_shown_as_text(explorer):
-    explorer._show_error(UsageError("<b>\x1b[2J\u202e"))
+def test_errors_are_shown_as_text(explorer, monkeypatch):
+    def fail(*_):
+        raise UsageError("<b>\x1b[2J\u202e")
+
+    monkeypatch.setattr("pqchain.study.explorer.evaluate", fail)
+    explorer.sliders["nodes"].value = 64
     assert explorer._message.value == ("<b>Not possible:</b> &lt;b&gt;\\u001b[2J\\u202e")

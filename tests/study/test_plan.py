@@ -9,11 +9,10 @@ from pqchain.consensus import named
 from pqchain.costs import Costs
 from pqchain.errors import UnknownName, UsageError
 from pqchain.study import Plan, load, provers, ready, ready_names
+from pqchain.study.files import input_help, input_rows, parse, toml
 from pqchain.study.inputs import PARAMETERS, SIGNERS
 from pqchain.study.plan import INPUTS, ImpossiblePlan
-from pqchain.study.reading import parse
 from pqchain.study.words import status
-from pqchain.study.writing import input_help, input_rows, toml
 from tests.study.plans import GOOD, plan
 
 

@@ -9,7 +9,7 @@ import pytest
 from pqchain import schemes
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import UsageError
-from pqchain.study import reading, sampling, tables
+from pqchain.study import files, sampling, tables
 from pqchain.study.text import warnings
 from tests import frames
 from tests.study import plans
@@ -35,7 +35,7 @@ def costs(*own: Costs) -> CostTable:
 
 
 def test_table_of_a_file_is_compared_and_labelled():
-    plan = reading.parse(reading.ready("ethereum") + TABLE, "mine.toml").with_(
+    plan = files.parse(files.ready("ethereum") + TABLE, "mine.toml").with_(
         algorithms=("Mine", "Falcon-512"), migration={}, nodes=64, delegates=16, observed=()
     )
     found = plans.found(plan, costs(MINE), draws=2)
@@ -62,8 +62,8 @@ def test_user_scheme_uses_its_numbers():
 
 
 def test_named_scheme_is_not_compared_twice():
-    file = reading.ready("ethereum").replace('algorithms = ["ML-DSA-44"', 'algorithms = ["Mine"')
-    plan = reading.parse(file + TABLE, "mine.toml")
+    file = files.ready("ethereum").replace('algorithms = ["ML-DSA-44"', 'algorithms = ["Mine"')
+    plan = files.parse(file + TABLE, "mine.toml")
     assert plan.chain.algorithms.count("Mine") == 1
     assert plan.with_(algorithms=("mine",)).chain.algorithms == ("Mine",)
 
@@ -80,9 +80,9 @@ def test_named_scheme_is_not_compared_twice():
     ],
 )
 def test_invalid_scheme_table_is_rejected_with_the_reason(old, new, message):
-    file = reading.ready("ethereum") + TABLE.replace(old, new)
+    file = files.ready("ethereum") + TABLE.replace(old, new)
     with pytest.raises(UsageError, match=message):
-        reading.parse(file, "mine.toml")
+        files.parse(file, "mine.toml")
 
 
 def test_scheme_from_the_command_line():
