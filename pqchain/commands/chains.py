@@ -94,9 +94,9 @@ def study(
         raise UsageError(f"--show needs a ready study; got the file {name}")
     from pqchain import results
     from pqchain import study as studies
+    from pqchain.study import files, tables
     from pqchain.study import page as pages
     from pqchain.study import sensitivity as analysis
-    from pqchain.study import files, words
     from pqchain.study import text as texts
     from pqchain.study.figures import OUTPUTS
 
@@ -115,7 +115,7 @@ def study(
         results.save(findings.frame, output, provenance=costs)
     data = {
         "study": plan.title,
-        "status": words.status(plan),
+        "status": texts.status(plan),
         **costs,
         "warnings": texts.warnings(findings),
         "conclusions": texts.conclusions(findings),
@@ -123,7 +123,7 @@ def study(
         "figures": console.records(findings.frame),
     }
     # The page takes much longer, because its sensitivity evaluates the model many times.
-    console.show(form, data, *texts.parts(findings, all_))
+    console.show(form, data, *tables.parts(findings, all_))
     if page is not None:
         studies.write(studies.analyse(findings, output=figure), page)
         console.print_stderr(f"Saved: {page}")

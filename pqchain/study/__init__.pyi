@@ -1,6 +1,6 @@
 from .analysis import Analysis as Analysis, analyse as analyse
+from .analysis import cost_on_chains as cost_on_chains
 from .answer import Answer as Answer, whatif as whatif
-from .comparison import cost_on_chains as cost_on_chains
 from .explorer import Explorer as Explorer, explore as explore
 from .figures import QUANTITIES as QUANTITIES, evaluate as evaluate
 from .page import write as write

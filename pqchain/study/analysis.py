@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -17,13 +17,16 @@ from typing import Any
 
 import pandas as pd
 
+from pqchain import algorithms as registry
 from pqchain import installation
 from pqchain.costs import CostTable
 from pqchain.errors import DataError
 from pqchain.results import Contract
-from pqchain.study import migration, queueing, sensitivity
+from pqchain.study import migration, queueing, sensitivity, text, validation
 from pqchain.study.figures import OUTPUTS, blocks, models
+from pqchain.study.files import load
 from pqchain.study.plan import Plan
+from pqchain.study.plans import ready_names
 from pqchain.study.sampling import Findings
 
 OUTCOMES = Contract.of(
@@ -32,6 +35,20 @@ OUTCOMES = Contract.of(
     ("float64", "predicted outcome error"),
     ("str", "decided_by kind date source checked"),
 )
+
+
+COST_ON_CHAINS = Contract.of(
+    "cost-on-chains",
+    ("str", "chain title algorithm baseline"),
+    ("float64", "lost_share"),
+    ("str", "limit"),
+    ("bool", "calibrated"),
+)
+
+COMPARED = (
+    "Falcon-512", "Falcon-1024", "ML-DSA-44", "ML-DSA-65", "SPHINCS+-SHA2-128s-simple",
+)  # fmt: skip
+"""Schemes that are compared unless others are named, from short to long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,3 +175,38 @@ def analyse(findings: Findings, *, output: str = "capacity_per_second") -> Analy
         # From the median costs: trials were run once, without draws.
         outcomes=predictions(costs),
     )
+
+
+def chains() -> tuple[str, ...]:
+    """Return the ready studies of chains under their present or next rules."""
+    plans = {name: load(name) for name in ready_names()}
+    # A study with printed times has none of other schemes.
+    measured = {name: plan.chain for name, plan in plans.items() if plan.costs == "measured"}
+    return tuple(name for name, chain in measured.items() if chain.baseline and not chain.is_past)
+
+
+def cost_on_chains(costs: CostTable, algorithms: Sequence[str] = COMPARED) -> pd.DataFrame:
+    """Return the share of its capacity that each chain loses with each scheme.
+
+    The key is in each transaction, unless the signature gives it. `costs` has the times of the
+    schemes and of today's schemes (ECDSA-secp256k1, Ed25519, Schnorr-secp256k1). Columns: chain (a
+    ready study), title, algorithm, baseline, lost_share (0 to 1; 1 if no transaction fits;
+    negative for a gain), limit (the binding limit), calibrated (whether an independent observation
+    tests the plan). Raises MissingCosts.
+    """
+    names = tuple(dict.fromkeys(registry.get(name).name for name in algorithms))
+    rows = []
+    for chain in chains():
+        plan = load(chain).with_(algorithms=names, migration={})
+        tested = len(validation.tests(validation.calibrate(plan, costs))) > 0
+        # Today's keys are where they are today; those of the schemes are in each transaction.
+        today = models(plan, costs)
+        is_registered = plan.chain.key_mode == "registered"
+        new = models(plan.with_(key_mode="inline"), costs) if is_registered else today
+        before = today[plan.chain.baseline]["capacity_per_second"]
+        rows += [
+            [chain, text.chain_name(plan), name, plan.chain.baseline,
+             1 - new[name]["capacity_per_second"] / before, new[name].limit, tested]
+            for name in names
+        ]  # fmt: skip
+    return COST_ON_CHAINS.frame(rows)

@@ -18,7 +18,7 @@ from pqchain.figures import Figure, Unit
 from pqchain.installation import VERSION
 from pqchain.render.table import Column, Table
 from pqchain.study import chain as limits
-from pqchain.study import text, validation, words
+from pqchain.study import text, validation
 from pqchain.study.figures import models
 from pqchain.study.files import load
 from pqchain.study.plans import ready_name
@@ -74,9 +74,7 @@ class Answer:
 
     def share(self, mode: str) -> float:
         """Return the capacity with a key mode relative to today's; NaN without a baseline."""
-        today = self._today("capacity_per_second")
-        value = self._figure(mode, "capacity_per_second").value
-        return value / today.value if today else float("nan")
+        return self._figure(mode, "capacity_per_second").value / _capacity_today(self.today)
 
     @property
     def statements(self) -> dict[str, str]:
@@ -84,7 +82,7 @@ class Answer:
         plan = self.inline.plan
         target = f"{plan.chain.transactions_per_second:g} tx/s"
         page = f"pqchain study {self.chain} --set algorithms={self.algorithm} --page {self.chain}"
-        fit = words.fit(self.inline.calibration) or f"{UNCALIBRATED}."
+        fit = text.fit(self.inline.calibration) or f"{UNCALIBRATED}."
         return {
             "transaction": self._transaction(),
             "capacity": self._capacity(),
@@ -92,7 +90,7 @@ class Answer:
             "latency": f"At {target}: {self._by_mode('latency_seconds')}.",
             "storage": f"In a year {self._by_mode('growth_bytes_per_year')}.",
             "gas": self._gas(),
-            "model": f"{fit} {words.status(plan)}",
+            "model": f"{fit} {text.status(plan)}",
             "read next": f"`{page}.html`: all figures, sensitivity, sources. "
             "docs/chains.md: limitations.",
         }
@@ -101,17 +99,17 @@ class Answer:
     def sentence(self) -> str:
         """Sentences for a paper, with the numbers, their limits, their plan and their times."""
         plan = self.inline.plan
-        subject = f"{words.chain_name(plan)} with {self.algorithm} signatures"
+        subject = f"{text.chain_name(plan)} with {self.algorithm} signatures"
         kept = f" of the capacity that it has with {plan.chain.baseline}"
         sentences = []
         # A sentence for each mode: no figure of one beside the limit of another.
         for mode in self.modes:
-            value = words.brief(self._figure(mode, "capacity_per_second"))
+            value = text.brief(self._figure(mode, "capacity_per_second"))
             limit = f"limited by the {self._limit_in(mode)}"
             result = f"carry {value} ({limit})"
             if plan.chain.baseline:
-                result = f"keep {words.percent(self.share(mode))}{kept} ({value}, {limit})"
-            sentences.append(f"{_capital(words.KEY_MODES[mode])}, {subject} would {result}.")
+                result = f"keep {text.percent(self.share(mode))}{kept} ({value}, {limit})"
+            sentences.append(f"{_capital(text.KEY_MODES[mode])}, {subject} would {result}.")
             subject, kept = "it", ""
         origin = f"Computed by pqchain {VERSION}, plan {self.chain} of {plan.chain.checked}"
         origin += "" if self.is_calibrated else ", uncalibrated"
@@ -125,8 +123,8 @@ class Answer:
 
     @property
     def title(self) -> str:
-        """The question in words."""
-        return f"{self.algorithm} on {words.chain_name(self.inline.plan)}"
+        """The question in text."""
+        return f"{self.algorithm} on {text.chain_name(self.inline.plan)}"
 
     def table(self) -> Table:
         """Return the eight statements as a table with the columns subject and answer."""
@@ -148,7 +146,7 @@ class Answer:
             "chain": self.chain,
             "algorithm": self.algorithm,
             "title": self.title,
-            "status": words.status(self.inline.plan),
+            "status": text.status(self.inline.plan),
             "costs": self.inline.costs.source,
             "warnings": self.warnings,
             "statements": self.statements,
@@ -169,28 +167,24 @@ class Answer:
     def _figure(self, mode: str, name: str) -> Figure:
         return self.modes[mode].figures[self.algorithm][name]
 
-    def _today(self, name: str) -> Figure | None:
-        """Return the figure of the chain as it is; None without a baseline."""
-        baseline = self.today.plan.chain.baseline
-        return self.today.figures[baseline][name] if baseline else None
-
     def _limit_in(self, mode: str) -> str:
-        return words.limit(self.modes[mode].limits[self.algorithm])
+        return text.limit_name(self.modes[mode].limits[self.algorithm])
 
     def _by_mode(self, name: str, show: Callable[[str], str] | None = None) -> str:
         """Return a figure in each key mode, as `show` writes it, and that of today."""
         show = show or (lambda mode: self._brief_or_reason(mode, name))
-        parts = ", ".join(f"{show(mode)} {words.KEY_MODES[mode]}" for mode in self.modes)
-        today = self._today(name)
-        if today is None:
+        parts = ", ".join(f"{show(mode)} {text.KEY_MODES[mode]}" for mode in self.modes)
+        baseline = self.today.plan.chain.baseline
+        if not baseline:
             return parts
+        today = self.today.figures[baseline][name]
         # NaN differs from itself.
-        return f"{parts}; today {words.brief(today) if today.value == today.value else 'none'}"
+        return f"{parts}; today {text.brief(today) if today.value == today.value else 'none'}"
 
     def _brief_or_reason(self, mode: str, name: str) -> str:
         figure = self._figure(mode, name)
         if figure.value == figure.value:
-            return words.brief(figure)
+            return text.brief(figure)
         capacity = self._figure(mode, "capacity_per_second").value
         # More digits than elsewhere: a load of 27.46 exceeds 27.455, which is "27.5" in three.
         above = f"the load is not below the capacity of {capacity:.5g} tx/s"
@@ -212,8 +206,8 @@ class Answer:
             figure = self._figure(mode, "capacity_per_second")
             if not figure.value:
                 return "no transaction fits"
-            share = f" ({words.percent(self.share(mode))} of today's)"
-            return words.brief(figure) + share * bool(self.today.plan.chain.baseline)
+            share = f" ({text.percent(self.share(mode))} of today's)"
+            return text.brief(figure) + share * bool(self.today.plan.chain.baseline)
 
         registers = self.today.plan.chain.moves_register
         alone = "" if registers else " The chain keeps no keys in accounts."
@@ -221,14 +215,13 @@ class Answer:
 
     def _limit(self) -> str:
         baseline = self.today.plan.chain.baseline
-        today = words.limit(self.today.limits[baseline]) if baseline else ""
+        today = text.limit_name(self.today.limits[baseline]) if baseline else ""
         names = {mode: self._limit_in(mode) for mode in self.modes}
-        first = next(iter(names.values()))
-        if len({*names.values(), today or first}) == 1:
-            return f"The {first}{', as today' if today else ''}."
-        if len(set(names.values())) == 1:
-            return f"The {first}; today the {today}."
-        parts = [f"the {name} {words.KEY_MODES[mode]}" for mode, name in names.items()]
+        first, *others = dict.fromkeys(names.values())
+        if not others:
+            end = ", as today" if today == first else f"; today the {today}" if today else ""
+            return f"The {first}{end}."
+        parts = [f"the {name} {text.KEY_MODES[mode]}" for mode, name in names.items()]
         return _capital(f"{', '.join(parts)}{f'; today the {today}' if today else ''}.")
 
     def _gas(self) -> str:
@@ -242,9 +235,15 @@ class Answer:
             price = f"{_gas_text(draft.transaction_gas, draft.is_floor)} at the "
             price += f"{_gas_text(draft.gas)} of {draft.source}"
             if draft.capacity_share >= 0:
-                price += f" (keeps {words.percent(draft.capacity_share)})"
+                price += f" (keeps {text.percent(draft.capacity_share)})"
             parts.append(price)
         return f"{'; '.join(parts)}."
+
+
+def _capacity_today(today: Findings) -> float:
+    """Return the capacity with the baseline; NaN without one."""
+    figures_today = today.figures.get(today.plan.chain.baseline)
+    return figures_today["capacity_per_second"].value if figures_today else float("nan")
 
 
 def _capital(line: str) -> str:
@@ -318,16 +317,14 @@ def chain_of(name: str) -> str:
 
 def _drafts(findings: Findings, today: Findings, algorithm: str) -> tuple[DraftPrice, ...]:
     """Return the prices that drafts state for a scheme in the unit of the chain."""
-    plan, before = findings.plan, float("nan")
-    if plan.chain.baseline:
-        before = today.figures[plan.chain.baseline]["capacity_per_second"].value
+    plan = findings.plan
     drafts = []
     for row in gas_units.statements():
         stated = (row["unit"], row["algorithm"])
         if not plan.limits.block_gas or stated != (plan.limits.gas_unit, algorithm):
             continue
         priced = models(plan.with_(gas_prices={algorithm: row["gas"]}), findings.costs)[algorithm]
-        share = priced["capacity_per_second"] / before
+        share = priced["capacity_per_second"] / _capacity_today(today)
         gas = priced["transaction_gas"]
         drafts.append(DraftPrice(float(row["gas"]), row["source"], gas, share, priced.use.is_floor))
     return tuple(drafts)

@@ -13,7 +13,7 @@ from pqchain.render import html
 from pqchain.render.html import Markup
 from pqchain.render.table import Column, Shown, Table
 from pqchain.results.files import check_writable, write_atomically
-from pqchain.study import queueing, tables, text, words
+from pqchain.study import queueing, tables, text
 from pqchain.study.analysis import Analysis
 from pqchain.study.sampling import Findings
 
@@ -74,7 +74,7 @@ def markup(analysis: Analysis, opening: Sequence[str] = ()) -> str:
         html.element("div", results, class_="verdict plain", role="status"),
         _cards(findings),
         html.element("p", times, class_="byline"),
-        html.element("p", words.status(plan), class_="byline"),
+        html.element("p", text.status(plan), class_="byline"),
     )
     contents = [(name, title) for name, (title, *_) in sections.items()]
     body = (html.section(name, *parts) for name, parts in sections.items())

@@ -10,7 +10,7 @@ from pqchain import figures
 from pqchain.figures import Figure, Kind, Unit, humanize, percent
 from pqchain.render import html
 from pqchain.render.table import Column, Shown, Table
-from pqchain.study import words
+from pqchain.study import text, validation
 from pqchain.study.figures import QUANTITIES
 from pqchain.study.files import input_rows
 from pqchain.study.plan import Plan
@@ -23,14 +23,14 @@ _KINDS = (Kind.REGISTRY, Kind.PUBLISHED, Kind.MEASURED, Kind.GIVEN, Kind.MODELLE
 def main_table(findings: Findings) -> Table:
     """Return a table of the eight main figures in words, with a column for each scheme."""
     rows: list[list[object]] = []
-    for name, text in words.MAIN.items():
+    for name, title in text.MAIN.items():
         if name == "binding_limit":
-            rows.append([text, *(words.limit(findings.limits[it]) for it in findings.figures)])
+            rows.append([title, *(text.limit_name(findings.limits[it]) for it in findings.figures)])
         else:
             shown = (by_name[name] for by_name in findings.figures.values())
-            rows.append([text, *(Shown(it.value, words.brief(it)) for it in shown)])
+            rows.append([title, *(Shown(it.value, text.brief(it)) for it in shown)])
     caption = "Main figures by scheme, with intervals above 5 %. A dash: none."
-    used = {it[name].kind for it in findings.figures.values() for name in words.MAIN}
+    used = {it[name].kind for it in findings.figures.values() for name in text.MAIN}
     return _table(["figure"], findings.figures, rows, caption, _kinds(used))
 
 
@@ -143,3 +143,23 @@ def _error(error: float) -> Shown:
 def _named(name: str) -> Shown:
     """Return the table cell that labels a figure: its name as text, its meaning in HTML."""
     return Shown(name, name, html.join(QUANTITIES[name].about if name in QUANTITIES else name))
+
+
+def parts(findings: Findings, complete: bool = False) -> list[str | Table]:
+    """Return the conclusions as text, and the main figures; `complete` adds the other tables."""
+    head = (
+        f"{findings.plan.title}\n{text.status(findings.plan)}\n"
+        f"times: {findings.costs.source}; {text.spread(findings)}\n"
+    )
+    lines = [
+        head,
+        *text.warnings(findings),
+        *text.conclusions(findings),
+        text.fit(findings.calibration),
+    ]
+    lines.append(validation.engines(findings.plan))
+    first: list[str | Table] = ["\n".join(filter(None, lines)), main_table(findings)]
+    if not complete:
+        return first
+    more = [calibration_table(findings.calibration), figures_table(findings)]
+    return [*first, *more]

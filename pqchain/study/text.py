@@ -1,16 +1,103 @@
-"""Results of a study as sentences."""
+"""Results of a study in words: figures, limits, dates, warnings and conclusions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from pqchain import algorithms
-from pqchain.figures import BYTES, SECONDS
-from pqchain.render.table import Table
-from pqchain.study import chain, tables, validation, words
+import pandas as pd
+
+from pqchain import algorithms, figures
+from pqchain.figures import BYTES, SECONDS, Figure
+from pqchain.study import chain, validation
 from pqchain.study.plan import Plan
 from pqchain.study.provers import prover_of
 from pqchain.study.sampling import Findings
+
+MAIN: Mapping[str, str] = {
+    "capacity_per_second": "capacity",
+    "capacity_ratio": "capacity, relative to today",
+    "binding_limit": "binding limit",
+    "transaction_bytes": "a transaction",
+    "latency_seconds": "latency at the target load",
+    "rule_seconds": "time to finality",
+    "verification_cores": "cores busy with verification",
+    "growth_bytes_per_year": "growth of storage in a year",
+}
+"""The eight main figures of a study in words, in the order of its table."""
+
+_LIMITS = {
+    "votes": "bytes reserved for votes in a block",
+    "bytes": "bytes of a block",
+    "weight": "weight of a block",
+    "sigops": "signature checks in a block",
+    "gas": "gas of a block",
+    "packet": "longest transaction",
+    "spread": "uplink of a proposer",
+    "count": "number of transactions in a block",
+    "proving": "rate of the prover",
+    "time to final": "time to finality",
+}
+
+KEY_MODES = {
+    "inline": "with the key in each transaction",
+    "registered": "with the key in the account",
+    "recovered": "with the key recovered from the signature",
+}
+"""Where a chain gets the public key from, by key mode."""
+
+
+def limit_name(name: str) -> str:
+    """Return the name of a limit in words; a name without other words stays as it is."""
+    return _LIMITS.get(name, name)
+
+
+def chain_name(plan: Plan) -> str:
+    """Return the name of a plan's chain: its title up to the first colon."""
+    return plan.title.partition(":")[0]
+
+
+def brief(figure: Figure) -> str:
+    """Return a figure as text, with its interval only if that is wider than 5 % of the value."""
+    is_wide = figure.high - figure.low > 0.05 * abs(figure.value)
+    return figure.text() if is_wide else figure.unit.text(figure.value)
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, with a decimal below ten percent; at least "0.1 %" unless 0.
+
+    >>> percent(0.509), percent(0.0347), percent(0.0)
+    ('51 %', '3.5 %', '0 %')
+    """
+    value = 100 * share
+    if value == 0 or value >= 9.95:
+        return f"{value:.0f} %"
+    return f"{max(value, 0.1):.1f} %"
+
+
+def status(plan: Plan) -> str:
+    """Return a sentence with the date of a plan's sources, and until when its rules hold."""
+    checked, last = plan.chain.checked, plan.chain.valid_until
+    if checked is None:
+        return "Inputs are not dated."
+    until = "status unknown after that date"
+    if plan.chain.is_past:
+        until = f"rules in force until {last}"
+    elif last is not None:
+        until = f"rules valid until {last}, status unknown after that date"
+    return f"Sources read on {checked}; {until}."
+
+
+def fit(calibration: pd.DataFrame) -> str:
+    """Return a sentence with the errors of the model's tests by figure; "" without one."""
+    compared = []
+    for quantity, rows in validation.tests(calibration).groupby("quantity", sort=False):
+        name = validation.EXPECTED_OF.get(str(quantity), str(quantity))
+        errors = rows["error"].agg(["min", "max"])
+        ends = dict.fromkeys(figures.percent(100 * end, 0) for end in errors)
+        about = [f"{len(rows)} observations", *rows["algorithm"].unique()] * (len(rows) > 1)
+        about += dict.fromkeys(rows["date"])
+        compared.append(f"{name} {' to '.join(ends)} ({', '.join(about)})")
+    return f"Compared with this chain: {'; '.join(compared)}." if compared else ""
 
 
 def spread(findings: Findings) -> str:
@@ -80,7 +167,7 @@ def conclusions(findings: Findings) -> list[str]:
     refused = [n for n, of in by_algorithm.items() if not of["transactions_per_block"].value]
     for limit in dict.fromkeys(findings.limits[name] for name in refused):
         names = [name for name in refused if findings.limits[name] == limit]
-        sentences.append(f"No transaction fits ({words.limit(limit)}): {', '.join(names)}.")
+        sentences.append(f"No transaction fits ({limit_name(limit)}): {', '.join(names)}.")
     late = [n for n, of in by_algorithm.items() if of["vote_deadline_ratio"].value > 1]
     if late:
         times = (f"{n} ({by_algorithm[n]['final_seconds'].text()})" for n in late)
@@ -106,7 +193,7 @@ def _place_of_keys(plan: Plan) -> str:
     for name in plan.names:
         names_by_mode.setdefault(chain.key_mode(plan, name), []).append(name)
     places = [
-        words.KEY_MODES[mode] + f" ({', '.join(names)})" * (len(names_by_mode) > 1)
+        KEY_MODES[mode] + f" ({', '.join(names)})" * (len(names_by_mode) > 1)
         for mode, names in names_by_mode.items()
     ]
     sentence = f"Figures are {' and '.join(places)}"
@@ -144,18 +231,3 @@ def _from_baseline(findings: Findings, best: str) -> str:
     if time.low < 1 < time.high:
         verification = f"no difference in verification: {time.text()}"
     return f"From {baseline} to {best}: transactions {size.text()} the bytes, {verification}."
-
-
-def parts(findings: Findings, complete: bool = False) -> list[str | Table]:
-    """Return the conclusions as text, and the main figures; `complete` adds the other tables."""
-    head = (
-        f"{findings.plan.title}\n{words.status(findings.plan)}\n"
-        f"times: {findings.costs.source}; {spread(findings)}\n"
-    )
-    lines = [head, *warnings(findings), *conclusions(findings), words.fit(findings.calibration)]
-    lines.append(validation.engines(findings.plan))
-    first: list[str | Table] = ["\n".join(filter(None, lines)), tables.main_table(findings)]
-    if not complete:
-        return first
-    more = [tables.calibration_table(findings.calibration), tables.figures_table(findings)]
-    return [*first, *more]

@@ -3,21 +3,21 @@
 import pytest
 
 from pqchain.costs import MissingCosts
-from pqchain.study import comparison, cost_on_chains, load, ready_names
+from pqchain.study import analysis, cost_on_chains, load, ready_names
 from pqchain.study.figures import models
 from tests.study.plans import COSTS
 
 
 def test_present_chains_are_compared():
-    assert {*ready_names()} - {*comparison.chains()} == {"pqdpol", "solana-v0"}
+    assert {*ready_names()} - {*analysis.chains()} == {"pqdpol", "solana-v0"}
 
 
 @pytest.fixture
 def small(monkeypatch):
     """Compare three chains with few nodes."""
     plans = {name: load(name).with_(nodes=24, delegates=24) for name in ("bnb", "tron", "bitcoin")}
-    monkeypatch.setattr(comparison, "chains", lambda: tuple(plans))
-    monkeypatch.setattr(comparison, "load", plans.__getitem__)
+    monkeypatch.setattr(analysis, "chains", lambda: tuple(plans))
+    monkeypatch.setattr(analysis, "load", plans.__getitem__)
     return plans
 
 

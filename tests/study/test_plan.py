@@ -12,7 +12,7 @@ from pqchain.study import Plan, load, provers, ready, ready_names
 from pqchain.study.files import input_help, input_rows, parse, toml
 from pqchain.study.inputs import PARAMETERS, SIGNERS
 from pqchain.study.plan import INPUTS, ImpossiblePlan
-from pqchain.study.words import status
+from pqchain.study.text import status
 from tests.study.plans import GOOD, plan
 
 

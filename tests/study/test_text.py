@@ -5,9 +5,8 @@ import pytest
 from pqchain.study import analyse, load
 from pqchain.study.page import markup
 from pqchain.study.tables import outcomes_table
-from pqchain.study.text import conclusions, warnings
+from pqchain.study.text import conclusions, fit, status, warnings
 from pqchain.study.validation import calibrate
-from pqchain.study.words import fit, status
 from tests.study import plans
 from tests.study.plans import plan, text
 
