@@ -7,6 +7,7 @@ from typing import Any
 from pqchain.algorithms import get
 from pqchain.costs import Costs, CostTable
 from pqchain.study import Plan, load
+from pqchain.study.chain import Use, use
 from pqchain.study.plan import INPUTS
 from pqchain.study.sampling import CostSamples, Findings, sample
 from pqchain.study.tables import parts
@@ -65,6 +66,13 @@ def plan(**changes: Any) -> Plan:
 def found(one: Plan, costs: CostTable = COSTS, *, draws: int = 1) -> Findings:
     """Return the results of a plan with these costs."""
     return sample(one, CostSamples((costs,)), draws=draws)
+
+
+def used(one: Plan, algorithm: str, lengths: dict[int, int] | None = None) -> Use:
+    """Return what a transaction uses of a block."""
+    row = COSTS[algorithm]
+    baseline = COSTS[one.chain.baseline] if one.chain.baseline else None
+    return use(one, row, lengths or {row.signature_bytes: 1}, baseline)
 
 
 def text(findings: Findings, *, complete: bool = False) -> str:

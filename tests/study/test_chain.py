@@ -12,18 +12,11 @@ from pqchain.errors import UsageError
 from pqchain.figures import SECONDS
 from pqchain.study import chain, figures, load, plane, ready_names, run, tornado
 from pqchain.study.figures import QUANTITIES, models
-from pqchain.study.plan import Plan
 from pqchain.study.provers import CITED, MEASURED, names, prover
 from pqchain.study.text import conclusions, warnings
-from tests.study.plans import ALL_COSTS, COSTS, found, plan
+from tests.study.plans import ALL_COSTS, COSTS, found, plan, used
 
 ECDSA = COSTS["ECDSA-secp256k1"]
-
-
-def used(one: Plan, algorithm: str, lengths: dict[int, int] | None = None) -> chain.Use:
-    row = COSTS[algorithm]
-    baseline = COSTS[one.chain.baseline] if one.chain.baseline else None
-    return chain.use(one, row, lengths or {row.signature_bytes: 1}, baseline)
 
 
 def test_p2wpkh_weight_equals_bip_141():
