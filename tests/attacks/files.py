@@ -25,7 +25,8 @@ from pqchain.reencode.storage.erasure import ReedSolomon
 from pqchain.reencode.storage.store import ChunkStore, encode_block
 from pqchain.render.notebook import show
 from pqchain.results import Contract, checksum
-from pqchain.study import files as plans, provers
+from pqchain.study import files as plans
+from pqchain.study import provers
 from pqchain.works import paper, papers, statements
 from pqchain_conform import formats
 from pqchain_conform import reading as vector_files
