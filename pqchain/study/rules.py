@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pqchain.study.plan import Plan
+from typing import Any
 
 _OF_VOTES = {"votes_in_block": False, "vote_aggregation": "plain", "vote_signature_bytes": 0.0}
 """Inputs that have an effect only on votes that are counted, and their defaults."""
 
 
-def wrong_combinations(plan: Plan) -> list[tuple[str, str]]:
-    """Return an input and a message for each wrong combination."""
+def wrong_combinations(plan: Any) -> list[tuple[str, str]]:
+    """Return an input and a message for each wrong combination of a `Plan`."""
     chain, transaction, limits, votes = plan.chain, plan.transaction, plan.limits, plan.votes
     network, storage, signing = plan.network, plan.storage, plan.signing
     families = {plan.algorithm(name).family for name in plan.names}
