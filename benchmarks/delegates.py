@@ -30,8 +30,8 @@ from pqchain.consensus import Scenario, named
 from pqchain.crypto import native
 from pqchain.delegates import lockstep
 from pqchain.delegates.messages import Message, MessageKind, encode
-from pqchain.delegates.safety_store import MemoryStore
 from pqchain.delegates.setting import Setting
+from pqchain.delegates.stores import MemoryStore
 from pqchain.delegates.timed_delegate import TimedDelegate
 from pqchain.works import papers
 

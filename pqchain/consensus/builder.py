@@ -155,6 +155,9 @@ class ViewBuilder:
         """Time to verify a signature of a delegate, whose public key every other one keeps
         decoded."""
         self.sign_ns = nanoseconds(scenario.sign_seconds)
+        voted = scenario.phases > 0 and scenario.signed_votes
+        self.certificate_ns = voted * scenario.quorum * self.known_verify_ns
+        """Time to verify a quorum of votes."""
         law, costs = scenario.network.serial, scenario.cost
         size = costs.public_key_bytes + costs.signature_bytes
         pair = law.pair_seconds + law.byte_seconds * size + law.verifies * costs.verify_seconds
@@ -214,14 +217,8 @@ class ViewBuilder:
         values = self._values(attempt, proposer, locks)
         willing = self.alive & ~self.equivocates & ((locks >= NEVER) | (locks == values))
         block_sign_ns = self.sign_ns if scenario.signed_blocks else 0
-        # Threads verify signatures in parallel; the division is rounded up.
-        signatures_ns = block.transactions * self.verify_ns
         carried_bytes = self.parent_certificate_bytes(block.height)
-        if carried_bytes and scenario.signed_votes:
-            signatures_ns += scenario.quorum * self.known_verify_ns
-        block_ns = -(-signatures_ns // scenario.verification_threads)
-        block_ns += self.known_verify_ns if scenario.signed_blocks else 0
-        block_ns += block.transactions * self.transaction_ns
+        block_ns = self.block_ns(block.transactions, has_certificate=carried_bytes > 0)
         vote_ns, sign_ns = (self.known_verify_ns, self.sign_ns) if scenario.signed_votes else (0, 0)
         # In all-to-all the messages are copies of the block, so the block's costs apply to them.
         if all_to_all:
@@ -255,6 +252,15 @@ class ViewBuilder:
             side=self.side_of[self.nodes],
             certificate_bits=self.certificate_bits,
         )
+
+    def block_ns(self, transactions: int, *, has_certificate: bool = False) -> int:
+        """Return the time to verify a block, and a certificate that it contains, in ns."""
+        scenario = self.scenario
+        # Threads verify signatures in parallel; the division is rounded up.
+        signatures_ns = transactions * self.verify_ns + has_certificate * self.certificate_ns
+        block_ns = -(-signatures_ns // scenario.verification_threads)
+        signed_ns = scenario.signed_blocks * self.known_verify_ns
+        return block_ns + signed_ns + transactions * self.transaction_ns
 
     @property
     def certificate_bits(self) -> int:

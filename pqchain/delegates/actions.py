@@ -1,12 +1,14 @@
-"""Work and messages that a delegate returns to its driver."""
+"""Work and messages that a delegate returns to its driver, and its faults."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from pqchain.chain.block import Block
 from pqchain.chain.state import State
+from pqchain.consensus.faults import Faults
 from pqchain.consensus.view import BLOCK
 from pqchain.delegates.messages import Message, MessageKind
 
@@ -53,3 +55,43 @@ class ReceivedBlock:
 
 Validated = tuple[Message, ReceivedBlock | None] | str
 """A valid message with its block, if it has one; or the reason for its rejection."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaultBehaviour:
+    """Deviations of a delegate from the protocol; none by default."""
+
+    invalid: bool = False
+    """Proposes blocks that do not verify."""
+    equivocates: bool = False
+    """Proposes two blocks, and votes for the one that each receiver has."""
+    colluders: frozenset[int] = frozenset()
+    """Ranks of the equivocating proposers, known to each of them."""
+
+    @classmethod
+    def of(cls, faults: Faults, rank: int) -> FaultBehaviour:
+        """Return the behaviour of the delegate of this rank under the faults of a scenario."""
+        return cls(
+            invalid=rank in faults.invalid,
+            equivocates=rank in faults.equivocating,
+            colluders=frozenset(faults.equivocating) - frozenset(faults.invalid),
+        )
+
+    def splits(self, proposer: int) -> bool:
+        """Return whether messages to even and to odd ranks differ in a view of `proposer`."""
+        return self.equivocates and proposer in self.colluders
+
+
+HONEST = FaultBehaviour()
+
+
+def conflicting_block(data: bytes, *, after: int) -> bytes:
+    """Return an equivocating proposer's second block; `after` is the previous block's timestamp.
+
+    The last bit of the time between the blocks differs. So the hash differs, but transactions and
+    length do not.
+    """
+    block = Block.decode(data)
+    # The bit of the difference and not of the time itself: the previous time may be odd.
+    timestamp = after + ((block.header.timestamp - after) ^ 1)
+    return replace(block, header=replace(block.header, timestamp=timestamp)).encode()

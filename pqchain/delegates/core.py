@@ -16,12 +16,19 @@ from dataclasses import replace
 from pqchain.chain.block import Block, header_of
 from pqchain.chain.state import BlockRejected, State
 from pqchain.consensus.view import BLOCK, COMMIT, NEVER, VOTE
-from pqchain.delegates import certificates, messages
-from pqchain.delegates.actions import ReceivedBlock, Sending, SignatureTask, Validated
-from pqchain.delegates.fault_behaviour import HONEST, FaultBehaviour, conflicting_block
+from pqchain.delegates import messages
+from pqchain.delegates.actions import (
+    HONEST,
+    FaultBehaviour,
+    ReceivedBlock,
+    Sending,
+    SignatureTask,
+    Validated,
+    conflicting_block,
+)
 from pqchain.delegates.messages import BLOCK_KINDS, VOTE_KINDS, Message, MessageKind
-from pqchain.delegates.safety_store import Lock, SafetyRecord, SafetyStore
 from pqchain.delegates.setting import Setting, transactions_of
+from pqchain.delegates.stores import Lock, MemoryStore, SafetyRecord
 from pqchain.errors import Malformed
 
 CLASSES = {
@@ -44,7 +51,7 @@ class Delegate:
         self,
         setting: Setting,
         rank: int,
-        store: SafetyStore,
+        store: MemoryStore,
         *,
         behaviour: FaultBehaviour = HONEST,
     ) -> None:
@@ -176,13 +183,11 @@ class Delegate:
         """Return whether a proposal's certificate, if it must have one, is valid for the parent."""
         if not data:
             return True
-        view, votes = certificates.decode_field(data)
+        view, votes = messages.decode_certificate(data)
         if not self.setting.field_bytes(self.setting.final_vote):
             return len(votes) >= self.setting.quorum
-        return certificates.is_quorum(
-            votes, self.setting.final_vote, height - 1, view, self.store.state.tip,
-            keys=self.setting.keys, quorum=self.setting.quorum,
-        )  # fmt: skip
+        tip = self.store.state.tip
+        return self.setting.is_quorum(votes, self.setting.final_vote, height - 1, view, tip)
 
     def _execute(self, data: bytes) -> ReceivedBlock:
         """Return a block and the state after it; raise Malformed if it cannot be decoded."""
@@ -276,7 +281,7 @@ class Delegate:
         if kind is MessageKind.PROPOSAL and self.setting.carried_bytes(self.height):
             final = self.store.final(self.height - 1)
             assert final is not None  # the parent is final at this delegate
-            view, votes = certificates.decode_final(final[1])
+            view, votes = messages.decode_certificate(final[1])
             body += self.setting.certificate(view, votes)
         message = Message(kind, self.rank, self.height, self.view, body)
         if field:
@@ -363,7 +368,7 @@ class Delegate:
         if self.block is None or not self.phases:
             return b""
         votes = self._signatures(self.final_kind, self.view, self.block.digest)
-        return self.view.to_bytes(2, "big") + certificates.encode(votes)
+        return self.view.to_bytes(2, "big") + messages.encode_votes(votes)
 
     def _lock(self, block: ReceivedBlock, votes: dict[int, bytes]) -> None:
         """Lock on a block with a prepare quorum."""

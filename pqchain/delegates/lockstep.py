@@ -18,55 +18,36 @@ from pqchain.consensus.network import nanoseconds
 from pqchain.consensus.runs import Height, Run, modelled_height
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import BLOCK, NEVER, Outcome
-from pqchain.delegates.actions import SignatureTask
+from pqchain.delegates.actions import FaultBehaviour, SignatureTask
 from pqchain.delegates.core import CLASSES, Delegate
-from pqchain.delegates.fault_behaviour import FaultBehaviour
 from pqchain.delegates.messages import HEADER_BYTES, MessageKind, kind_of
 from pqchain.delegates.plain_network import AFTER_ARRIVALS, PLAIN, EventQueue, PlainNetwork, Server
-from pqchain.delegates.safety_store import MemoryStore
 from pqchain.delegates.setting import Setting, transactions_of
+from pqchain.delegates.stores import MemoryStore
 
 
-class WorkTimes:
-    """Durations of a delegate's work, computed from the costs of the scenario."""
-
-    def __init__(self, builder: ViewBuilder) -> None:
-        scenario = builder.scenario
-        self.verify_ns, self.sign_ns = builder.verify_ns, builder.sign_ns
-        self.known_verify_ns = builder.known_verify_ns
-        self.threads = scenario.verification_threads
-        self.transaction_ns, self.height_ns = builder.transaction_ns, builder.height_ns
-        self.sends_block = scenario.sends_block
-        votes = scenario.quorum if scenario.phases and scenario.signed_votes else 0
-        self.certificate_ns = votes * self.known_verify_ns
-        self.signed_blocks, self.signed_votes = scenario.signed_blocks, scenario.signed_votes
-
-    def block_ns(self, transactions: int, *, has_certificate: bool = False) -> int:
-        """Return the time to verify a block, and a certificate that it contains, in ns."""
-        signatures_ns = transactions * self.verify_ns + has_certificate * self.certificate_ns
-        signatures = -(-signatures_ns // self.threads)
-        others = transactions * self.transaction_ns
-        return signatures + self.signed_blocks * self.known_verify_ns + others
-
-    def of(
-        self,
-        kind: str,
-        transactions: int,
-        message_class: int = BLOCK,
-        *,
-        has_certificate: bool = False,
-    ) -> int:
-        """Return how long a kind of work takes on a delegate that is not slow, in nanoseconds."""
-        if kind == "block" and not self.sends_block:
-            return 0  # in all-to-all the copies are verified and timed instead
-        if kind in ("block", "copy"):
-            block_ns = self.block_ns(transactions, has_certificate=has_certificate)
-            return block_ns + self.height_ns * (kind == "block")
-        if kind == "final block":  # an observer also verifies the quorum
-            return self.block_ns(transactions) + self.certificate_ns
-        if kind == "sign block":
-            return self.signed_blocks * self.sign_ns + self.height_ns * (message_class == BLOCK)
-        return self.signed_votes * (self.sign_ns if kind == "sign vote" else self.known_verify_ns)
+def work_ns(
+    builder: ViewBuilder,
+    kind: str,
+    transactions: int,
+    message_class: int = BLOCK,
+    *,
+    has_certificate: bool = False,
+) -> int:
+    """Return how long a kind of work takes on a delegate that is not slow, in nanoseconds."""
+    scenario = builder.scenario
+    if kind == "block" and not scenario.sends_block:
+        return 0  # in all-to-all the copies are verified and timed instead
+    if kind in ("block", "copy"):
+        block_ns = builder.block_ns(transactions, has_certificate=has_certificate)
+        return block_ns + builder.height_ns * (kind == "block")
+    if kind == "final block":  # an observer also verifies the quorum
+        return builder.block_ns(transactions) + builder.certificate_ns
+    if kind == "sign block":
+        starts_ns = builder.height_ns * (message_class == BLOCK)
+        return scenario.signed_blocks * builder.sign_ns + starts_ns
+    vote_ns = builder.sign_ns if kind == "sign vote" else builder.known_verify_ns
+    return scenario.signed_votes * vote_ns
 
 
 @dataclass(slots=True, eq=False)
@@ -86,7 +67,6 @@ class LockstepSimulation:
     def __init__(self, setting: Setting) -> None:
         self.setting, self.scenario = setting, setting.scenario
         self.builder, self.clock = setting.builder, EventQueue()
-        self.work_times = WorkTimes(setting.builder)
         self.network = PlainNetwork(self.builder, self.clock, self._deliver)
         self.delegates: list[Delegate | None] = [None] * setting.count
         for rank in np.flatnonzero(self.builder.alive).tolist():
@@ -180,13 +160,11 @@ class LockstepSimulation:
 
     def _work_ns(self, delegate: Delegate, work: SignatureTask) -> int:
         """Return how long a delegate takes for work in nanoseconds."""
-        work_ns = self.work_times.of(
-            work.kind,
-            work.transactions,
-            work.message_class,
-            has_certificate=self.setting.carried_bytes(delegate.height) > 0,
-        )
-        return work_ns * self._slowness[delegate.rank]
+        has_certificate = self.setting.carried_bytes(delegate.height) > 0
+        return self._slowness[delegate.rank] * work_ns(
+            self.builder, work.kind, work.transactions, work.message_class,
+            has_certificate=has_certificate,
+        )  # fmt: skip
 
     def _finish_job(self, job: CpuJob) -> None:
         assert job.work is not None
@@ -207,9 +185,8 @@ class LockstepSimulation:
 
     def _start_work(self, delegate: Delegate, work: SignatureTask) -> None:
         # The times of paper-serial's server include signatures and verification.
-        work_ns = 0 if self.setting.serial else self._work_ns(delegate, work)
-        ends_ns = self.clock.now + work_ns
-        self.clock.at(ends_ns, self._finish_work, delegate, work)
+        duration_ns = 0 if self.setting.serial else self._work_ns(delegate, work)
+        self.clock.at(self.clock.now + duration_ns, self._finish_work, delegate, work)
 
     def _finish_work(self, delegate: Delegate, work: SignatureTask) -> None:
         work.finish(work.run(), self.clock.now)
@@ -252,7 +229,7 @@ class LockstepSimulation:
         block = data[HEADER_BYTES : len(data) - suffix_bytes]
         if not self.setting.is_valid(self.live_delegates[0].store.state, block):
             return None
-        return self.work_times.block_ns(transactions_of(block), has_certificate=carried_bytes > 0)
+        return self.builder.block_ns(transactions_of(block), has_certificate=carried_bytes > 0)
 
     def append_final_block(self, data: bytes | None, proof: bytes) -> None:
         """End a height: append its block at every delegate, even if it is not final there yet.

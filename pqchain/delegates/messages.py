@@ -17,14 +17,19 @@ is `SIGNED`, the header with length and signed set to 0, and the hash of the blo
 scheme with signatures of varying length, signs again until the signature fits, as its padded
 format does; so all votes of a scheme have the same length. The model counts the same lengths:
 both take them from `consensus.lengths`.
+
+A quorum of votes is encoded as the number of votes (2), then for each vote, by ascending rank, the
+rank (3), the length of the signature (2) and the signature.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from struct import Struct
 
+from pqchain.chain.encoding import Reader
 from pqchain.consensus import lengths
 from pqchain.errors import Malformed
 
@@ -187,3 +192,59 @@ class Frames:
             at = end
         del partial[:at]
         return complete
+
+
+def encode_votes(votes: Mapping[int, bytes]) -> bytes:
+    """Return the encoding of votes, which are given as signatures by rank."""
+    parts = [len(votes).to_bytes(2, "big")]
+    for rank, signature in sorted(votes.items()):
+        parts += (rank.to_bytes(3, "big"), len(signature).to_bytes(2, "big"), signature)
+    return b"".join(parts)
+
+
+def longest_votes_bytes(count: int, *, field_bytes: int) -> int:
+    """Return the length of `count` encoded votes with signatures of `field_bytes` bytes."""
+    return 2 + count * (3 + 2 + field_bytes)
+
+
+def decode_votes(reader: Reader) -> dict[int, bytes]:
+    """Decode votes; raise Malformed for an invalid encoding or ranks that do not ascend."""
+    votes: dict[int, bytes] = {}
+    last = -1
+    for _ in range(reader.number(2, "a count of votes")):
+        rank = reader.number(3, "a rank")
+        # Ascending ranks rule out duplicate votes and give each quorum one encoding.
+        if rank <= last:
+            raise Malformed(f"ranks must ascend; got {rank} after {last}")
+        votes[rank] = reader.take(reader.number(2, "a length"), "a signature")
+        last = rank
+    return votes
+
+
+def decode_certificate(data: bytes) -> tuple[int, dict[int, bytes]]:
+    """Return the view and the votes of a certificate, which zeros may follow.
+
+    Raises Malformed for another encoding.
+    """
+    reader = Reader(data)
+    view, votes = reader.number(2, "a view"), decode_votes(reader)
+    if any(reader.take(reader.remaining, "padding")):
+        raise Malformed("the padding of a certificate must be zero")
+    return view, votes
+
+
+def encode_decided(rank: int, height: int, block: bytes, proof: bytes) -> bytes:
+    """Return a DECIDED message; `proof` is the view (2 bytes) and the encoded votes."""
+    view, votes = int.from_bytes(proof[:2], "big"), proof[2:]
+    body = len(votes).to_bytes(_LENGTH_BYTES, "big") + votes + block
+    return encode(Message(MessageKind.DECIDED, rank, height, view, body))
+
+
+def decode_decided(body: bytes) -> tuple[bytes, dict[int, bytes], bytes]:
+    """Return encoded votes, votes and block of a DECIDED message. Raises Malformed."""
+    reader = Reader(body)
+    encoded = reader.length_prefixed("a quorum")
+    quorum = Reader(encoded)
+    votes = decode_votes(quorum)
+    quorum.end("quorum")
+    return encoded, votes, reader.take(reader.remaining, "a block")

@@ -232,11 +232,10 @@ def _driven(
         return processes.run(
             job, folder, shaped=mode == "netns", progress=progress, fork_server=fork_server
         )
-    work_times = lockstep.WorkTimes(shared.builder)
 
     def seconds(task: Task) -> float:
         times = task.times if isinstance(task, DelegateTask) else 1
-        return times * work_times.of(task.kind, task.size) / SECOND
+        return times * lockstep.work_ns(shared.builder, task.kind, task.size) / SECOND
 
     # All nodes run in this process, so they share the setting and its cached verifications.
     job = replace(job, parameters={**job.parameters, "setting": shared})

@@ -17,16 +17,12 @@ from typing import Any
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER
-from pqchain.delegates.actions import Sending, SignatureTask
+from pqchain.delegates.actions import FaultBehaviour, Sending, SignatureTask
 from pqchain.delegates.core import CLASSES
-from pqchain.delegates.fault_behaviour import FaultBehaviour
-from pqchain.delegates.file_store import FileStore
-from pqchain.delegates.observer import ObserverNode, serving_delegate
-from pqchain.delegates.peers import Peers
-from pqchain.delegates.safety_store import SafetyStore
+from pqchain.delegates.observer import ChainNode, ObserverNode, serving_delegate
 from pqchain.delegates.setting import Setting, SharedInputs
+from pqchain.delegates.stores import FileStore, MemoryStore
 from pqchain.delegates.timed_delegate import TimedDelegate
-from pqchain.errors import PqchainError
 from pqchain.wire.node import Node, Task
 from pqchain.wire.session import Event, Transport
 
@@ -44,16 +40,13 @@ class DelegateTask(Task):
     """Slowdown factor of a slow delegate, which repeats the work so many times."""
 
 
-class DelegateNode:
+class DelegateNode(ChainNode):
     """Node that runs a delegate over transport sessions and reports its results."""
 
     def __init__(
-        self, index: int, transport: Transport, setting: Setting, store: SafetyStore
+        self, index: int, transport: Transport, setting: Setting, store: MemoryStore
     ) -> None:
         scenario = setting.scenario
-        self.index, self.setting = index, setting
-        self.error: PqchainError | None = None
-        self.begun = False
         self.delegate = TimedDelegate(
             setting,
             index,
@@ -64,49 +57,32 @@ class DelegateNode:
         self._crashed = index in scenario.faults.crashed
         self._repeats = scenario.faults.slow_factor if index in scenario.faults.slow else 1
         self._side = setting.builder.side_of[setting.builder.nodes].tolist()
-        others = range(index + 1, setting.count)
         self._observers = [
             number
             for number in range(setting.count, scenario.nodes)
             if serving_delegate(setting, number) == index
         ]
         """Observers that get their final blocks from this delegate."""
-        self._peers = Peers(
+        super().__init__(
             index,
             transport,
-            dials=frozenset([*others, *self._observers]),
+            setting,
+            store,
+            dials=[*range(index + 1, setting.count), *self._observers],
             count=setting.count - 1 + len(self._observers),
-            longest_bytes=setting.longest_bytes,
             rejected=self.delegate.rejected,
         )
         self._delayed: list[tuple[int, int, int, bytes]] = []
         """Delayed messages as a heap: due time in ns, sequence number, receiver, bytes."""
         self._number = 0
-        self._is_working = False
         self._began_ns = 0
         self.sent: list[list[int]] = [[0, 0] for _ in range(scenario.blocks)]
         """Messages and bytes sent during each height."""
-        self.finals: list[int] = []
         self.entered: list[int] = []
 
-    # State for the driver.
-
-    @property
-    def connected(self) -> bool:
-        """Whether there is a channel to every other delegate and to its own observers."""
-        return self._peers.connected
-
-    @property
-    def done(self) -> bool:
-        """Whether the node failed or has all final blocks; true for a crashed one after `begin`."""
-        return self.error is not None or (
-            self.begun and (self._crashed or self.delegate.is_complete)
-        )
-
-    @property
-    def progress(self) -> int:
-        """Number of final blocks."""
-        return self.delegate.blocks
+    def _is_complete(self) -> bool:
+        # Otherwise a crashed delegate would never be done.
+        return self._crashed or self.delegate.is_complete
 
     def timer(self) -> float | None:
         """Return the time in seconds at which the node's next timer expires, or None."""
@@ -118,22 +94,8 @@ class DelegateNode:
 
     def report(self) -> Mapping[str, Any]:
         """Return the node's results, such as when it entered and finalized each height, in ns."""
-        delegate = self.delegate
-        return {
-            "height": delegate.blocks,
-            "tip": delegate.store.state.tip.hex(),
-            "entered_ns": self.entered,
-            "final_ns": self.finals,
-            "views": [delegate.views[height] for height in range(len(self.sent))],
-            "sent": self.sent,
-            "rejected": dict(delegate.rejected),
-        }
-
-    # Events from the driver.
-
-    def start(self, now: float) -> None:
-        """Dial the peers with higher numbers."""
-        self._peers.dial(now)
+        views = [self.delegate.views[height] for height in range(len(self.sent))]
+        return {**super().report(), "entered_ns": self.entered, "views": views, "sent": self.sent}
 
     def begin(self, now: float) -> None:
         """Begin the first height, or resume after the last stored one."""
@@ -155,8 +117,7 @@ class DelegateNode:
 
     def handle_timer(self, now: float) -> None:
         """Dial again, send delayed messages and wake the delegate, if due."""
-        if self._peers.redial is not None and now >= self._peers.redial:
-            self._peers.dial(now)
+        super().handle_timer(now)
         if self.begun and not self._crashed:
             at = nanoseconds(now)
             while self._delayed and self._delayed[0][0] <= at:
@@ -182,21 +143,9 @@ class DelegateNode:
 
         return DelegateTask(work.kind, work.transactions, run, times=self._repeats)
 
-    def started(self, now: float) -> None:
-        """Do nothing: the start of work needs no action."""
-
-    def finished(self, outcome: Any, now: float) -> None:
-        """Apply the result of a task, or record its error."""
-        self._is_working = False
-        if isinstance(outcome, PqchainError):
-            self.error = outcome
-            return
+    def _finish(self, outcome: Any, now: float) -> None:
         work, result = outcome
-        try:
-            work.finish(result, nanoseconds(now))
-        except PqchainError as error:
-            self.error = error
-            return
+        work.finish(result, nanoseconds(now))
         self._flush(nanoseconds(now))
 
     # Sending.

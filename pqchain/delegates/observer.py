@@ -1,4 +1,4 @@
-"""Non-voting node: receives final blocks, verifies them as a delegate would, and stores them.
+"""Base class of nodes, and the node that does not vote: it verifies and stores final blocks.
 
 An observer trusts the quorum that comes with a block and not its sender; where the protocol has no
 quorums of signed votes it can only verify the block itself.
@@ -7,19 +7,18 @@ quorums of signed votes it can only verify the block itself.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
-from pqchain.chain.encoding import Reader
 from pqchain.chain.state import BlockRejected, State
 from pqchain.consensus.network import SECOND
-from pqchain.delegates import certificates, messages
-from pqchain.delegates.messages import Message, MessageKind
+from pqchain.delegates import messages
+from pqchain.delegates.messages import MessageKind
 from pqchain.delegates.peers import Peers
-from pqchain.delegates.safety_store import SafetyStore
 from pqchain.delegates.setting import Setting, transactions_of
+from pqchain.delegates.stores import MemoryStore
 from pqchain.delegates.timed_delegate import recovers
 from pqchain.errors import Malformed, PqchainError
 from pqchain.wire.node import Task
@@ -33,59 +32,59 @@ def serving_delegate(setting: Setting, index: int) -> int:
     return int(honest[index % len(honest)]) if len(honest) else 0
 
 
-class ObserverNode:
-    """Node that verifies and stores final blocks of one delegate, and reports its results."""
+class ChainNode:
+    """Node with peers and a store, which reports its final blocks."""
 
     def __init__(
-        self, index: int, transport: Transport, setting: Setting, store: SafetyStore
+        self,
+        index: int,
+        transport: Transport,
+        setting: Setting,
+        store: MemoryStore,
+        *,
+        dials: Collection[int],
+        count: int,
+        rejected: Counter[str],
     ) -> None:
-        self.index, self.setting, self.store = index, setting, store
+        """Dial the nodes in `dials`, of `count` peers in all."""
+        self.index, self.setting, self.store, self.rejected = index, setting, store, rejected
         self.error: PqchainError | None = None
         self.begun = False
-        self.rejected: Counter[str] = Counter()
         self._peers = Peers(
             index,
             transport,
-            dials=(),
-            count=1,
+            dials=frozenset(dials),
+            count=count,
             longest_bytes=setting.longest_bytes,
-            rejected=self.rejected,
+            rejected=rejected,
         )
-        self._server = serving_delegate(setting, index)
-        self._waiting: deque[bytes] = deque()
-        self.waiting_bytes = 0
         self._is_working = False
-        self._recovers = recovers(setting.scenario)
         self.finals: list[int] = []
-
-    # State for the driver.
 
     @property
     def connected(self) -> bool:
-        """Whether there is a channel to the delegate that serves it."""
+        """Whether there is a channel to every peer."""
         return self._peers.connected
 
     @property
     def done(self) -> bool:
-        """Whether the observer has verified all blocks, or has failed."""
-        return self.error is not None or (self.begun and self.progress >= self._target)
+        """Whether the node has failed or, once begun, is complete."""
+        return self.error is not None or (self.begun and self._is_complete())
 
-    @property
-    def _target(self) -> int:
-        # Without an honest delegate there are no blocks to wait for.
-        return self.setting.scenario.blocks if self.setting.builder.honest.any() else 0
+    def _is_complete(self) -> bool:
+        raise NotImplementedError
 
     @property
     def progress(self) -> int:
-        """Number of verified blocks."""
+        """Number of final blocks."""
         return self.store.state.height
 
     def timer(self) -> float | None:
-        """Return None: an observer has no timer."""
-        return None
+        """Return the time in seconds at which the node's next timer expires, or None."""
+        return self._peers.redial
 
     def report(self) -> Mapping[str, Any]:
-        """Return the observer's results, such as when it verified each block, in ns."""
+        """Return the node's results, such as when it had each final block, in ns."""
         return {
             "height": self.progress,
             "tip": self.store.state.tip.hex(),
@@ -93,14 +92,52 @@ class ObserverNode:
             "rejected": dict(self.rejected),
         }
 
-    # Events from the driver.
-
     def start(self, now: float) -> None:
-        """Do nothing: the delegate that serves it dials."""
+        """Dial the peers that this node has to dial."""
+        self._peers.dial(now)
 
     def begin(self, now: float) -> None:
-        """Begin to verify blocks."""
+        """Begin to work."""
         self.begun = True
+
+    def handle_timer(self, now: float) -> None:
+        """Dial again, if due."""
+        if self._peers.redial is not None and now >= self._peers.redial:
+            self._peers.dial(now)
+
+    def started(self, now: float) -> None:
+        """Do nothing: the start of work needs no action."""
+
+    def finished(self, outcome: Any, now: float) -> None:
+        """Apply the result of a task, or record its error."""
+        self._is_working = False
+        try:
+            if isinstance(outcome, PqchainError):
+                raise outcome
+            self._finish(outcome, now)
+        except PqchainError as error:
+            self.error = error
+
+    def _finish(self, outcome: Any, now: float) -> None:
+        raise NotImplementedError
+
+
+class ObserverNode(ChainNode):
+    """Node that verifies and stores final blocks of one delegate, and reports its results."""
+
+    def __init__(
+        self, index: int, transport: Transport, setting: Setting, store: MemoryStore
+    ) -> None:
+        # The delegate that serves it dials.
+        super().__init__(index, transport, setting, store, dials=(), count=1, rejected=Counter())
+        self._server = serving_delegate(setting, index)
+        self._waiting: deque[bytes] = deque()
+        self.waiting_bytes = 0
+
+    def _is_complete(self) -> bool:
+        # Without an honest delegate there are no blocks to wait for.
+        has_honest = bool(self.setting.builder.honest.any())
+        return not has_honest or self.progress >= self.setting.scenario.blocks
 
     def handle(self, event: Event, now: float) -> None:
         """Handle a transport event; buffer final blocks from the delegate that serves it."""
@@ -113,9 +150,6 @@ class ObserverNode:
             else:
                 self._waiting.append(data)
                 self.waiting_bytes += len(data)
-
-    def handle_timer(self, now: float) -> None:
-        """Do nothing: an observer has no timer."""
 
     def poll(self) -> Task | None:
         """Return the task to verify the next block, or None."""
@@ -131,17 +165,14 @@ class ObserverNode:
             except (Malformed, BlockRejected) as error:
                 return f"{type(error).__name__}: {error}"
 
-        return Task("final block", transactions_of(_block(data)), run)
+        # Read without decoding, because drivers time the task by it before they run it.
+        body = data[messages.HEADER_BYTES :]
+        block = body[4 + int.from_bytes(body[:4], "big") :]
+        return Task("final block", transactions_of(block), run)
 
-    def started(self, now: float) -> None:
-        """Do nothing: the start of work needs no action."""
-
-    def finished(self, outcome: Any, now: float) -> None:
+    def _finish(self, outcome: Any, now: float) -> None:
         """Store a verified block, or record why it was rejected."""
-        self._is_working = False
-        if isinstance(outcome, PqchainError):
-            self.error = outcome
-        elif isinstance(outcome, str):
+        if isinstance(outcome, str):
             self.rejected[outcome.partition(":")[0]] += 1
         else:
             self.store.append(*outcome)
@@ -152,25 +183,10 @@ class ObserverNode:
         message = messages.decode(data)
         if message.kind is not MessageKind.DECIDED or message.height != self.progress:
             return "unsolicited"
-        reader = Reader(message.body)
-        votes = reader.length_prefixed("a quorum")
-        block = reader.take(reader.remaining, "a block")
+        encoded, votes, block = messages.decode_decided(message.body)
         state = self.setting.after(self.store.state, block)
-        if self._recovers and not self._is_quorum(message, votes, state):
+        if recovers(self.setting.scenario) and not self.setting.is_quorum(
+            votes, self.setting.final_vote, message.height, message.view, state.tip
+        ):
             return "no quorum"
-        return block, state, message.view.to_bytes(2, "big") + votes
-
-    def _is_quorum(self, message: Message, proof: bytes, state: State) -> bool:
-        reader = Reader(proof)
-        votes = certificates.decode(reader)
-        reader.end("quorum")
-        return certificates.is_quorum(
-            votes, self.setting.final_vote, message.height, message.view, state.tip,
-            keys=self.setting.keys, quorum=self.setting.quorum,
-        )  # fmt: skip
-
-
-def _block(data: bytes) -> bytes:
-    """Return the block in a DECIDED message; arbitrary bytes if the message is malformed."""
-    body = data[messages.HEADER_BYTES :]
-    return body[4 + int.from_bytes(body[:4], "big") :]
+        return block, state, message.view.to_bytes(2, "big") + encoded

@@ -21,9 +21,9 @@ from pqchain.consensus.lengths import MESSAGE_HEADER_BYTES, distribution, mean
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import Array, Disturbance
 from pqchain.crypto.seeded import seeded_randomness
-from pqchain.delegates import certificates
+from pqchain.delegates import messages
 from pqchain.delegates.keys import DelegateKeys, Keypair, keypairs, shared_signer
-from pqchain.delegates.messages import BLOCK_KINDS, MAX_VIEWS, VOTE_KINDS, MessageKind
+from pqchain.delegates.messages import BLOCK_KINDS, MAX_VIEWS, VOTE_KINDS, MessageKind, statement
 from pqchain.errors import UsageError
 
 WALLETS = 4
@@ -256,7 +256,18 @@ class Setting:
     def certificate(self, view: int, votes: Mapping[int, bytes]) -> bytes:
         """Return the certificate of a quorum of votes, padded to the length of the scenario's."""
         length = self.scenario.certificate_bytes
-        return certificates.encode_field(view, votes, quorum=self.quorum, length=length)
+        quorum = {rank: votes[rank] for rank in sorted(votes)[: self.quorum]}
+        return (view.to_bytes(2, "big") + messages.encode_votes(quorum)).ljust(length, b"\0")
+
+    def is_quorum(
+        self, votes: Mapping[int, bytes], kind: MessageKind, height: int, view: int, digest: bytes
+    ) -> bool:
+        """Return whether the votes are a quorum for a block and their signatures are valid."""
+        # The number is compared first, so that too few votes cost no verification.
+        return len(votes) >= self.quorum and all(
+            self.keys.verify(rank, statement(kind, rank, height, view, digest), signature)
+            for rank, signature in votes.items()
+        )
 
     def carried_bytes(self, height: int) -> int:
         """Return the length of the certificate after the block of a proposal; 0 without one."""
@@ -269,7 +280,7 @@ class Setting:
     @property
     def longest_bytes(self) -> int:
         """Bytes of the longest valid message: a final block with the votes of all delegates."""
-        votes = certificates.longest_bytes(self.count, field_bytes=self._fields[MessageKind.VOTE])
+        votes = messages.longest_votes_bytes(self.count, field_bytes=self._fields[MessageKind.VOTE])
         body = _LENGTH_BYTES + votes + self.scenario.block_bytes
         return MESSAGE_HEADER_BYTES + body + self.field_bytes(MessageKind.PROPOSAL)
 

@@ -25,13 +25,12 @@ from pqchain.chain.state import BlockRejected
 from pqchain.consensus.network import nanoseconds
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER
-from pqchain.delegates import certificates, messages
-from pqchain.delegates.actions import ReceivedBlock, Sending, Validated
+from pqchain.delegates import messages
+from pqchain.delegates.actions import HONEST, FaultBehaviour, ReceivedBlock, Sending, Validated
 from pqchain.delegates.core import CLASSES, Delegate
-from pqchain.delegates.fault_behaviour import HONEST, FaultBehaviour
 from pqchain.delegates.messages import Message, MessageKind
-from pqchain.delegates.safety_store import Lock, SafetyStore
 from pqchain.delegates.setting import Setting
+from pqchain.delegates.stores import Lock, MemoryStore
 from pqchain.errors import UsageError
 
 _MAX_VIEWS_AHEAD = 64
@@ -77,7 +76,7 @@ class TimedDelegate(Delegate):
         self,
         setting: Setting,
         rank: int,
-        store: SafetyStore,
+        store: MemoryStore,
         *,
         behaviour: FaultBehaviour = HONEST,
         target: int | None = None,
@@ -218,10 +217,7 @@ class TimedDelegate(Delegate):
         """Return the encoded message with the final block of a height and its quorum."""
         final = self.store.final(height)
         assert final is not None
-        data, proof = final
-        view, votes = int.from_bytes(proof[:2], "big"), proof[2:]
-        body = len(votes).to_bytes(4, "big") + votes + data
-        return messages.encode(Message(MessageKind.DECIDED, self.rank, height, view, body))
+        return messages.encode_decided(self.rank, height, *final)
 
     def _request_blocks(self, link: int, height: int) -> None:
         """Ask a peer that is ahead for missing blocks, if more than f delegates are ahead.
@@ -262,26 +258,21 @@ class TimedDelegate(Delegate):
             return message, None
         if message.height != self.height:
             return "wrong height"
-        reader = Reader(message.body)
         if kind is MessageKind.LOCK:
+            reader = Reader(message.body)
             digest = reader.take(messages.HASH_BYTES, "a hash")
             block, voted = None, MessageKind.VOTE
-            votes = certificates.decode(reader)
+            votes = messages.decode_votes(reader)
             reader.end("quorum")
         elif kind is MessageKind.DECIDED:
-            quorum = Reader(reader.length_prefixed("a quorum"))
-            votes = certificates.decode(quorum)
-            quorum.end("quorum")
-            block = self._execute(reader.take(reader.remaining, "a block"))
+            _, votes, encoded = messages.decode_decided(message.body)
+            block = self._execute(encoded)
             if block.state is None:
                 return "invalid block"
             digest, voted = block.digest, self.setting.final_vote
         else:
             return "unsolicited"
-        is_quorum = certificates.is_quorum(
-            votes, voted, message.height, message.view, digest,
-            keys=self.setting.keys, quorum=self.setting.quorum,
-        )  # fmt: skip
+        is_quorum = self.setting.is_quorum(votes, voted, message.height, message.view, digest)
         return (message, block) if is_quorum else "no quorum"
 
     def _apply(self, message: Message, block: ReceivedBlock | None, now: int) -> None:
@@ -351,14 +342,14 @@ class TimedDelegate(Delegate):
             block = self._blocks.get(digest)
             is_final = kind == self.final_kind and count >= self.setting.quorum
             if is_final and block is not None and block.state is not None:
-                votes = certificates.encode(self._signatures(kind, view, digest))
+                votes = messages.encode_votes(self._signatures(kind, view, digest))
                 self._append(block, view, votes, now)
                 return
 
     def _finalize(self, now: int, votes: dict[int, bytes]) -> None:
         """Store the view's block as final."""
         assert self.block is not None
-        self._append(self.block, self.view, certificates.encode(votes), now)
+        self._append(self.block, self.view, messages.encode_votes(votes), now)
 
     def _accept(self, block: ReceivedBlock, now: int) -> None:
         self._blocks.setdefault(block.digest, block)
@@ -379,7 +370,7 @@ class TimedDelegate(Delegate):
 
     def _lock(self, block: ReceivedBlock, votes: dict[int, bytes]) -> None:
         """Lock on a block with a prepare quorum, and store the votes as its proof."""
-        lock = Lock(self.view, block.digest, block.data, certificates.encode(votes))
+        lock = Lock(self.view, block.digest, block.data, messages.encode_votes(votes))
         self.store.save(replace(self.store.record, lock=lock))
 
     def _unlock(self, view: int, digest: bytes, body: bytes) -> None:

@@ -6,9 +6,8 @@ import random
 from collections import Counter
 from pathlib import Path
 
-from pqchain.delegates.file_store import FileStore
 from pqchain.delegates.peers import Peers
-from pqchain.delegates.safety_store import Lock, SafetyRecord
+from pqchain.delegates.stores import FileStore, Lock, SafetyRecord
 from pqchain.wire.session import Opened, Received
 from tests.attacks.files import Reads, file_attack
 from tests.attacks.harness import Attack, Inputs, Outcome, Try

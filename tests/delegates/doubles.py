@@ -8,11 +8,11 @@ from dataclasses import replace
 from pqchain.chain.verification import Verifier
 from pqchain.consensus.network import named
 from pqchain.consensus.scenario import Layout, Scenario
-from pqchain.delegates import certificates, messages
+from pqchain.delegates import messages
 from pqchain.delegates.actions import Sending
 from pqchain.delegates.messages import Message, MessageKind
-from pqchain.delegates.safety_store import SafetyRecord
 from pqchain.delegates.setting import Setting
+from pqchain.delegates.stores import MemoryStore
 from pqchain.delegates.timed_delegate import TimedDelegate
 from tests.consensus.scenarios import table
 
@@ -64,21 +64,20 @@ def make_setting(*, signatures=False, modelled_clock=True):
     return setting
 
 
-class DiskStore:
+class DiskStore(MemoryStore):
     """Store on a disk: its content survives a crash unless it is not `synced`."""
 
     def __init__(self, genesis, *, synced=True):
-        self.state, self.record, self.blocks = genesis, SafetyRecord(), []
+        super().__init__(genesis)
         self.synced = synced
         self._on_disk = (genesis, self.record, [])
 
     def append(self, data, state, proof):
-        self.blocks.append((data, proof))
-        self.state = state
+        super().append(data, state, proof)
         self._sync()
 
     def save(self, record):
-        self.record = record
+        super().save(record)
         self._sync()
 
     def _sync(self):
@@ -89,9 +88,6 @@ class DiskStore:
         """Lose what was not synced."""
         self.state, self.record, blocks = self._on_disk
         self.blocks = list(blocks)
-
-    def final(self, height):
-        return self.blocks[height] if 0 <= height < len(self.blocks) else None
 
 
 class FaultyDelegate(TimedDelegate):
@@ -133,10 +129,10 @@ class FaultyDelegate(TimedDelegate):
             message = Message(vote, rank, self.height, self.view, digest, forged[rank])
             field_bytes = self.setting.field_bytes(vote)
             return Sending(vote, messages.encode(message, field_bytes=field_bytes), to)
-        quorum = certificates.encode(forged)
+        quorum = messages.encode_votes(forged)
         if kind == "lock":
             message = replace(message, kind=MessageKind.LOCK, body=digest + quorum)
             return Sending(MessageKind.LOCK, messages.encode(message), to)
-        body = len(quorum).to_bytes(4, "big") + quorum + block.encode()
-        message = replace(message, kind=MessageKind.DECIDED, view=min(view, 9), body=body)
-        return Sending(MessageKind.DECIDED, messages.encode(message), to)
+        proof = min(view, 9).to_bytes(2, "big") + quorum
+        data = messages.encode_decided(self.rank, self.height, block.encode(), proof)
+        return Sending(MessageKind.DECIDED, data, to)

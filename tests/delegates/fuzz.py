@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 
 from pqchain.delegates import messages
-from pqchain.delegates.safety_store import MemoryStore
+from pqchain.delegates.stores import MemoryStore
 from pqchain.delegates.timed_delegate import TimedDelegate
 from tests.delegates.doubles import COUNT, make_setting
 from tests.delegates.trials import MS, Trial

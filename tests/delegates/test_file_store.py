@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pqchain.chain.state import State
-from pqchain.delegates.file_store import FileStore
-from pqchain.delegates.safety_store import Lock, SafetyRecord
+from pqchain.delegates.stores import FileStore, Lock, SafetyRecord
 from pqchain.errors import DataError
 from tests.delegates.doubles import make_setting
 

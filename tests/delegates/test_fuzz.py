@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pqchain.delegates.messages import VOTE_KINDS, MessageKind, kind_of
-from pqchain.delegates.safety_store import MemoryStore
 from pqchain.delegates.setting import Setting
+from pqchain.delegates.stores import MemoryStore
 from pqchain.delegates.timed_delegate import TimedDelegate
 from tests.delegates.doubles import make_setting
 from tests.delegates.fuzz import VICTIM, fuzz, recorded

@@ -131,7 +131,7 @@ class _Mistake:
 
     @staticmethod
     def votes_not_verified_by_the_slow(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(lockstep.WorkTimes, "of", lambda self, kind, count, *_, **__: self.verify_ns)
+        patch.setattr(lockstep, "work_ns", lambda builder, *_, **__: builder.verify_ns)
 
     @staticmethod
     def votes_for_whatever_comes(patch: pytest.MonkeyPatch) -> None:

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pqchain.chain.encoding import Reader
 from pqchain.delegates import messages
-from pqchain.delegates.messages import Frames, Message, MessageKind
+from pqchain.delegates.messages import Frames, Message, MessageKind, statement
 from pqchain.errors import Malformed
+from tests.delegates.doubles import make_setting
 
 VOTE = Message(MessageKind.VOTE, 3, 5, 1, bytes(range(32)), b"signed")
 
@@ -98,3 +100,28 @@ def test_signature_padding_must_be_zero() -> None:
     data = messages.encode(VOTE, field_bytes=8)
     with pytest.raises(Malformed, match="padding of a signature must be zero"):
         messages.decode(data[:-1] + b"\1", field_bytes=8)
+
+
+@pytest.mark.parametrize("order", [(1, 1), (2, 1)])
+def test_ranks_of_votes_are_unique_and_sorted(order: tuple[int, int]) -> None:
+    parts = [rank.to_bytes(3, "big") + bytes(2) for rank in order]
+    with pytest.raises(Malformed, match=rf"ranks must ascend; got 1 after {order[0]}"):
+        messages.decode_votes(Reader(b"\0\2" + b"".join(parts)))
+
+
+@pytest.mark.native
+def test_quorum_is_valid_for_its_block_only() -> None:
+    setting, digest, kind = make_setting(), bytes(32), MessageKind.COMMIT
+    votes = {
+        rank: setting.keys.sign(rank, statement(kind, rank, 0, 1, digest)) for rank in range(5)
+    }
+    assert setting.is_quorum(votes, kind, 0, 1, digest)
+    assert not setting.is_quorum({r: votes[r] for r in range(4)}, kind, 0, 1, digest)
+    assert not setting.is_quorum(votes | {9: b""}, kind, 0, 1, digest)
+    for other in (
+        (MessageKind.VOTE, 0, 1, digest),
+        (kind, 1, 1, digest),
+        (kind, 0, 2, digest),
+        (kind, 0, 1, bytes([1]) + bytes(31)),
+    ):
+        assert not setting.is_quorum(votes, *other)

@@ -11,11 +11,11 @@ from pqchain.chain.block import Block
 from pqchain.chain.wallet import Wallet
 from pqchain.consensus.faults import Faults
 from pqchain.consensus.network import named
-from pqchain.delegates import certificates, keys, modes
-from pqchain.delegates.messages import Message, MessageKind, encode, statement
+from pqchain.delegates import keys, messages, modes
+from pqchain.delegates.messages import MessageKind, statement
 from pqchain.delegates.observer import ObserverNode
-from pqchain.delegates.safety_store import MemoryStore
 from pqchain.delegates.setting import Setting
+from pqchain.delegates.stores import MemoryStore
 from pqchain.errors import DataError, UsageError
 from pqchain.wire.drivers import namespaces
 from pqchain.wire.drivers.job import NodeResult, Result
@@ -160,9 +160,8 @@ def test_observer_rejects_blocks_without_a_valid_quorum():
     ):
         observer = ObserverNode(4, None, setting, MemoryStore(setting.pool.genesis))
         observer.begin(0.0)
-        proof = certificates.encode(decided[1])
-        body = len(proof).to_bytes(4, "big") + proof + decided[0]
-        observer._waiting.append(encode(Message(MessageKind.DECIDED, 0, 0, 0, body)))
+        proof = bytes(2) + messages.encode_votes(decided[1])
+        observer._waiting.append(messages.encode_decided(0, 0, decided[0], proof))
         observer.finished(observer.poll().outcome(), 1.0)
         assert observer.progress == stored
         assert sum(observer.rejected.values()) == 1 - stored

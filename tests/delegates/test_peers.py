@@ -11,7 +11,7 @@ from pqchain.delegates.core import _MESSAGE_BYTES
 from pqchain.delegates.messages import Message, MessageKind
 from pqchain.delegates.observer import ObserverNode
 from pqchain.delegates.peers import REDIAL_SECONDS, Peers
-from pqchain.delegates.safety_store import MemoryStore
+from pqchain.delegates.stores import MemoryStore
 from pqchain.delegates.timed_delegate import TimedDelegate
 from pqchain.wire.session import Closed, Opened, Received
 from tests.delegates.doubles import make_setting

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.view import NEVER
-from pqchain.delegates.fault_behaviour import HONEST, FaultBehaviour
+from pqchain.delegates.actions import HONEST, FaultBehaviour
 from pqchain.delegates.plain_network import EventQueue
 from pqchain.delegates.setting import Setting
 from pqchain.delegates.timed_delegate import TimedDelegate
