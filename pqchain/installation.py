@@ -6,7 +6,6 @@ build recorded. Size and SHA-256 digest are therefore compared with the record b
 
 from __future__ import annotations
 
-import ctypes
 import difflib
 import hashlib
 import json
@@ -20,7 +19,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import lazy_loader
 
@@ -36,6 +35,9 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+if TYPE_CHECKING:
+    import ctypes
 
 
 MAX_TEXT_BYTES, MAX_JSON_BYTES, MAX_TABLE_BYTES = 4 << 20, 64 << 20, 1 << 30
@@ -262,6 +264,8 @@ def load_library(path: Path) -> ctypes.CDLL:
 
     Raises NativeLibraryBroken.
     """
+    import ctypes  # here, because the chain and the command line work without it
+
     try:
         name, record = _checked_library(path)
         handle = ctypes.CDLL(str(path))
