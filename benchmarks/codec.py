@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from harness import pin, seconds, spread, table
 
+from pqchain.reencode.storage import chunk_bytes
 from pqchain.reencode.storage.erasure import ReedSolomon, unavailable_reason
-from pqchain.reencode.storage.layout import chunk_bytes
 
 CODES = ((7, 3), (6, 3))
 MIN_RATES = {"isal": 8.0, "numpy": 0.5}

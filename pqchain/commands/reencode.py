@@ -77,7 +77,7 @@ def reencode(
         raise UsageError(f"--{several[0].replace('_', '-')} with several values needs --ways")
     if plot is not None:
         raise UsageError("--plot needs --ways, whose times it shows")
-    from pqchain.reencode import replays, tables
+    from pqchain.reencode import replays
 
     repeats = 1 if repeats is None else repeats
     checks.integer("--repeats", repeats, least=1, most=scenario.MAX_REPEATS)
@@ -100,11 +100,11 @@ def reencode(
     provenance = frame.attrs.get("provenance", {})
     console.save(frame, output)
     data = {"provenance": provenance, "runs": console.records(frame)}
-    shown, remarks = [tables.runs_table(frame)], []
+    shown, remarks = [replays.runs_table(frame)], []
     if len(kinds) > 1 and not reason and repeats > 1:
         compared = replays.contrast(frame, claimed_percent=_claimed_percent())
         data["contrast"] = console.records(compared)
-        shown.append(tables.contrast_table(compared))
+        shown.append(replays.contrast_table(compared))
     elif len(kinds) > 1 and not reason:
         remarks.append(
             "One pair of runs cannot show a difference of some percent; use --repeats 10."
@@ -132,7 +132,7 @@ def _sweep(
     output: Path | None,
 ) -> int:
     """Replay a repair in each way over each kind of link, and show the times."""
-    from pqchain.reencode import sweeps, tables
+    from pqchain.reencode import sweeps
 
     base = replace(sweeps.SMALL, **changes)
     # The sweep varies rate, delay and loss, which loopback cannot.
@@ -150,7 +150,7 @@ def _sweep(
         console.save_plot(plots.plot_links(frame), plot)
     data = {"provenance": frame.attrs["provenance"], "links": console.records(frame)}
     ok = not (frame["status"] == "failed").any()
-    return console.show(form, data, tables.links_table(frame), ok=ok)
+    return console.show(form, data, sweeps.links_table(frame), ok=ok)
 
 
 def _scenario(

@@ -13,11 +13,14 @@ from typing import Any
 
 import pandas as pd
 
+from pqchain import figures
 from pqchain.checks import integer
 from pqchain.errors import UsageError
 from pqchain.reencode import runs
+from pqchain.reencode.protocol.work import PHASES
 from pqchain.reencode.runs import ReplayOutcome, scenario_row
 from pqchain.reencode.scenario import MAX_REPEATS, STREAMS, ReplayScenario, Streams
+from pqchain.render.table import Column, Shown, Table
 from pqchain.results import Contract, machine, scratch
 from pqchain.results.statistics import half_width
 from pqchain.wire.drivers import namespaces
@@ -65,6 +68,11 @@ CONTRAST = Contract.of(
     ),
     ("str", "verdict"),
 )
+
+# Maximum number of runs shown one by one; more are shown as their mean.
+_SHOWN_RUNS = 6
+
+_TIMES = [f"{name}_seconds" for name in (*PHASES, "total", "wire_limit", "cpu")]
 
 
 def unavailable_reason(scenario: ReplayScenario) -> str:
@@ -247,3 +255,59 @@ def _verdict(low: float, high: float, claimed: float) -> str:
         return f"no significant difference: the interval contains 0 and {claim}"
     faster = "multiplexing is faster" if low > 0 else "a single stream is faster"
     return f"{faster}; the interval {claim}"
+
+
+def runs_table(frame: pd.DataFrame) -> Table:
+    """Return a table of a `replays.RUN` frame, with the phases' shares per kind of streams."""
+    columns = [
+        Column("streams"),
+        Column("repeat", numeric=True),
+        Column("block", numeric=True),
+        *(
+            Column(title, numeric=True, unit="s")
+            for title in (*PHASES, "total", "wire limit", "CPU")
+        ),
+        Column("verdict"),
+    ]
+    rows: list[list[Any]] = []
+    few = len(frame) <= _SHOWN_RUNS
+    for row in frame.to_dict("records") if few else []:
+        block = figures.MISSING if row["block"] < 0 else row["block"]
+        times = [row[time] for time in _TIMES]
+        failed = "" if row["status"] == "ok" else f"{row['status']}: "
+        rows.append([row["streams"], row["repeat"], block, *times, failed + row["verdict"]])
+    for streams, group in frame[frame["status"] == "ok"].groupby("streams", sort=False):
+        means = group[_TIMES].mean()
+        if not few:
+            often = group["verdict"].mode().iloc[0]
+            rows.append([streams, f"mean of {len(group)}", "", *means, often])
+        shares = means.iloc[: len(PHASES) + 1] / means["total_seconds"]
+        cells = [Shown(share, f"{share:.1%}") for share in shares]
+        nothing = Shown(None, "")
+        rows.append([streams, "share", "", *cells, nothing, nothing, ""])
+    return Table(columns=columns, rows=rows)
+
+
+def contrast_table(frame: pd.DataFrame, **more: Any) -> Table:
+    """Return a table of a `replays.CONTRAST` frame: single compared with multiplexed streams.
+
+    The columns of dropped datagrams, means of a run, are left out on sockets.
+    """
+    columns: list[Column | str] = [
+        "mode",
+        "transport",
+        Column("pairs", numeric=True, key="repeats"),
+        "single_seconds",
+        "multiplexed_seconds",
+        # Two decimals, as the paper prints the saving.
+        Column("saved", numeric=True, show="{:.2f} %".format, key="saving_percent"),
+        Column("95 % interval", numeric=True, key="interval"),
+    ]
+    if frame["single_dropped_datagrams"].notna().any():
+        columns[5:5] = [
+            Column(kind, "dropped datagrams", numeric=True, key=f"{kind}_dropped_datagrams")
+            for kind in STREAMS
+        ]
+    low, high = (frame[f"{end}_percent"].map("{:.2f}".format) for end in ("low", "high"))
+    table = frame.assign(interval=low + " to " + high + " %")
+    return Table.of(table, columns, remark="verdict", **more)

@@ -195,10 +195,7 @@ def prepare_node(
 def _prepare(scenario: ReplayScenario, folders: Mapping[int, Path], blocks: range | None) -> None:
     code = _code(scenario)
     members = tuple(range(scenario.nodes))
-    stores = {
-        node: ChunkStore(folder, synchronise=scenario.synchronise)
-        for node, folder in folders.items()
-    }
+    stores = {node: ChunkStore(folder) for node, folder in folders.items()}
     for number in blocks if blocks is not None else range(scenario.blocks):
         block = scenario.block(number)
         manifest, chunks = store.encode_block(block, code, epoch=1, members=members)
@@ -299,4 +296,4 @@ def _since(time: float | None, origin: float) -> float:
 
 
 def _code(scenario: ReplayScenario) -> erasure.ReedSolomon:
-    return erasure.ReedSolomon(*scenario.before, engine=scenario.engine)
+    return erasure.ReedSolomon(*scenario.before)

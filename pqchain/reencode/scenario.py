@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 from pqchain.checks import Doc, Ge, Le, declared
 from pqchain.errors import UnknownName, UsageError
-from pqchain.reencode.storage import layout
+from pqchain.reencode import storage
 from pqchain.wire.drivers.link import Link as Link  # re-exported
 from pqchain.wire.transports import registry
 from pqchain.wire.transports.registry import MAX_DATAGRAM_BYTES, MIN_DATAGRAM_BYTES
@@ -134,9 +134,6 @@ class ReplayScenario:
     """Time to wait for sources to return when too few are left, in seconds."""
     limit_seconds: Duration = 600.0
     """Time limit in seconds of the replay's own clock."""
-    synchronise: bool = False
-    """Whether files are forced to the disk (fsync)."""
-    engine: str = "auto"
     identity: str = "auto"
     """Signature algorithm of the nodes' identities; auto: ML-DSA-44, or Ed25519 without it."""
     jitter_seconds: Seconds = 1e-3
@@ -167,7 +164,7 @@ class ReplayScenario:
 
     def _check_codes(self) -> None:
         for code in (self.before, self.after):
-            layout.check_code(*code)
+            storage.check_code(*code)
         if sum(self.before) != self.nodes:
             raise UsageError(
                 f"nodes must be {sum(self.before)}, the chunks of the code {self.before}; got "
@@ -208,7 +205,7 @@ class ReplayScenario:
     @property
     def chunk_bytes(self) -> int:
         """Length of a chunk before the failure, in bytes."""
-        return layout.chunk_bytes(self.block_bytes, self.before[0])
+        return storage.chunk_bytes(self.block_bytes, self.before[0])
 
     @property
     def transfer_bytes(self) -> int:

@@ -17,8 +17,10 @@ import pandas as pd
 
 from pqchain.checks import integer
 from pqchain.errors import PqchainError, UnknownName, UsageError
+from pqchain.figures import RATIO
 from pqchain.reencode import replays
 from pqchain.reencode.scenario import MAX_REPEATS, Link, ReplayScenario
+from pqchain.render.table import Column, Table
 from pqchain.results import Contract
 from pqchain.wire.transports import registry
 
@@ -132,3 +134,24 @@ def _row(base: ReplayScenario, way: str, repeats: int) -> dict[str, Any]:
     times = frame["transfer_seconds"]
     row |= {"low_seconds": times.min(), "high_seconds": times.max(), "repeats": repeats}
     return row | {"status": "ok", "note": str(frame["verdict"].iloc[0])}
+
+
+def links_table(frame: pd.DataFrame) -> Table:
+    """Return a table of a `sweeps.SWEEP` frame; the best of each condition has ratio 1."""
+    columns: list[Column | str] = [
+        Column("rate", numeric=True, key="rate"),
+        Column("one way", numeric=True, key="delay_seconds"),
+        Column("loss", numeric=True, key="lost"),
+        "way",
+        "first_chunk_seconds",
+        "mean_chunk_seconds",
+        "transfer_seconds",
+        Column("link alone", numeric=True, key="wire_limit_seconds"),
+        Column("relative to the best", numeric=True, unit=RATIO, key="over_best"),
+    ]
+    table = frame.assign(
+        rate=(frame["bits_per_second"] / 1e6).map("{:g} Mbit/s".format),
+        lost=(100 * frame["loss"]).map("{:g} %".format),
+        note=frame["note"].where(frame["status"] != "ok", ""),
+    )
+    return Table.of(table, columns, remark="note")

@@ -14,7 +14,7 @@ from tests.attacks.harness import Attack, Inputs, Outcome, Try
 from tests.attacks.streams import inputs
 from tests.delegates import fuzz
 from tests.delegates.doubles import make_setting
-from tests.reencode.wires import Wire
+from tests.reencode.mesh import Wire
 
 MESSAGES = 100
 """Messages per input."""

@@ -21,8 +21,7 @@ from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.session import Closed, Opened, Received
 from pqchain.wire.transports import registry
 from tests.attacks.harness import MAX_MEMORY_MB, Attack, Input, Inputs, Outcome, Try
-from tests.reencode.mesh import small
-from tests.reencode.wires import Wire, beat, works
+from tests.reencode.mesh import Wire, beat, small, works
 from tests.wire import floods
 
 HOSTILE, HONEST = 1, 2

@@ -15,7 +15,7 @@ from pqchain.delegates.stores import MemoryStore
 from pqchain.delegates.timed_delegate import TimedDelegate
 from pqchain.wire.session import Closed, Opened, Received
 from tests.delegates.doubles import make_setting
-from tests.reencode.wires import Wire
+from tests.reencode.mesh import Wire
 
 LONGEST = 10_000
 MEMBER, SESSION, CHANNEL = 1, 7, 3

@@ -1,13 +1,16 @@
 """Replays as frames: columns, resuming, and what an interval allows to say."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pandas as pd
 import pytest
 
 from pqchain import results
+from pqchain.errors import DataError
 from pqchain.reencode import replay, replays
+from pqchain.reencode.protocol.work import Record
 from pqchain.reencode.scenario import Link
+from pqchain.wire.drivers.job import NodeResult
 from tests.reencode.mesh import small
 
 
@@ -75,3 +78,17 @@ def test_paired_runs_start_from_equal_stores(monkeypatch):
 )  # fmt: skip
 def test_comparison_follows_the_interval(pairs, verdict):
     assert contrast(runs(pairs)).iloc[0]["verdict"].startswith(verdict)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seconds": {}}, {"work": {"transfer": 1.0}}, {"begun": "0"}, {"arrivals": [None]},
+        {"received_bytes": 1.5}, {"more": 1},
+    ],
+)  # fmt: skip
+def test_wrong_report_of_a_node_is_rejected(change):
+    report = asdict(Record(begun=1.0))
+    assert replays.runs._synchronised(NodeResult(node=3, report=report)).begun == 1.0
+    with pytest.raises(DataError, match="the report of node 3 "):
+        replays.runs._synchronised(NodeResult(node=3, report=report | change))

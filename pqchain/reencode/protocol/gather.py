@@ -14,11 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pqchain.errors import DataError
-from pqchain.reencode.protocol.messages import MessageParser
-from pqchain.reencode.protocol.placement import Placement
+from pqchain.reencode.protocol.messages import MessageParser, Placement
 from pqchain.reencode.protocol.work import NodeContext, Tasks
+from pqchain.reencode.storage import chunk_bytes
 from pqchain.reencode.storage.erasure import Bytes, ReedSolomon
-from pqchain.reencode.storage.layout import chunk_bytes
 from pqchain.reencode.storage.store import Manifest, manifest_of, sha256
 from pqchain.wire.node import Task
 from pqchain.wire.session import Key
@@ -100,9 +99,8 @@ class Recoder:
         # `finish` gets the new manifest if one was stored.
         self._context, self._finish = context, finish
         self._exchange = context.scenario.experiment == "exchange"
-        engine = context.scenario.engine
-        self.before = ReedSolomon(*context.scenario.before, engine=engine)
-        self.after = ReedSolomon(*context.scenario.after, engine=engine)
+        self.before = ReedSolomon(*context.scenario.before)
+        self.after = ReedSolomon(*context.scenario.after)
 
     def new_gather(self, manifest: Manifest, placement: Placement) -> Gather:
         """Return the initial state of a block, with memory for the old and the new code."""

@@ -25,9 +25,8 @@ from pqchain.checks import typed
 from pqchain.errors import DataError, PqchainError
 from pqchain.reencode.protocol.chunks import Fetcher
 from pqchain.reencode.protocol.gather import Gather, Recoder
-from pqchain.reencode.protocol.messages import Message, MessageParser
+from pqchain.reencode.protocol.messages import Confirmations, Message, MessageParser, Placement
 from pqchain.reencode.protocol.peers import MAX_PARTIAL_BYTES, Peer, PeerSessions
-from pqchain.reencode.protocol.placement import Confirmations, Placement
 from pqchain.reencode.protocol.server import ChunkServer
 from pqchain.reencode.protocol.work import NodeContext
 from pqchain.reencode.scenario import ReplayScenario
@@ -388,5 +387,5 @@ def build(
 ) -> ReencodingNode:
     """Create a node from a scenario as plain JSON; `faults` has the node's index as key."""
     settings = typed(scenario, ReplayScenario, "the scenario")
-    chunks = ChunkStore(folder, synchronise=settings.synchronise)
-    return ReencodingNode(index, settings, chunks, transport, fault=faults.get(str(index), ""))
+    fault = faults.get(str(index), "")
+    return ReencodingNode(index, settings, ChunkStore(folder), transport, fault=fault)

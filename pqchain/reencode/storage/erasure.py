@@ -1,10 +1,8 @@
 """Systematic Reed-Solomon code over GF(256): any k of the k + m chunks restore the block.
 
-The code is defined by the generator polynomial of reedsolo. Three engines give identical bytes:
-`isal` (ISA-L of the system or of the pyeclib wheel), `numpy` (no further dependency), and
-`reedsolo` (reference: pure Python, one codeword per byte column, for small chunks only). This
-module processes byte arrays that the caller has allocated, and no files, hashes or nodes. Only this
-module imports reedsolo.
+The code is defined by the generator polynomial of the package reedsolo. Two engines give identical
+bytes: `isal` (ISA-L of the system or of the pyeclib wheel) and `numpy` (no further dependency).
+This module processes byte arrays that the caller has allocated, and no files, hashes or nodes.
 """
 
 from __future__ import annotations
@@ -19,13 +17,13 @@ from numpy.typing import NDArray
 
 from pqchain.crypto import external_libraries
 from pqchain.errors import BadLength, DataError, Unsupported, UsageError
-from pqchain.reencode.storage.layout import check_code, chunk_bytes
+from pqchain.reencode.storage import check_code, chunk_bytes
 
 Bytes = NDArray[np.uint8]
 Multiplier = Callable[[Bytes, Sequence[Bytes], Sequence[Bytes]], None]
 """Function (matrix, inputs, outputs) that writes the product with the input rows to the outputs."""
 
-ENGINES = ("isal", "numpy", "reedsolo")
+ENGINES = ("isal", "numpy")
 """Engines, the fastest first."""
 
 POLYNOMIAL = 0x11D
@@ -43,8 +41,6 @@ def unavailable_reason(engine: str) -> str:
     """Return the reason why an engine cannot run here; "" if it can."""
     if engine == "isal" and not _isal():
         return "ISA-L is not installed: pip install pyeclib, or libisal2"
-    if engine == "reedsolo" and importlib.util.find_spec("reedsolo") is None:
-        return "reedsolo is not installed: pip install reedsolo"
     return ""
 
 
@@ -117,9 +113,6 @@ class ReedSolomon:
         self._fill(dict(zip(chosen, rows, strict=True)), missing)
 
     def _fill(self, present: Mapping[int, Bytes], missing: Mapping[int, Bytes]) -> None:
-        if self.engine == "reedsolo":
-            _fill_by_reedsolo(self, present, missing)
-            return
         size = self.data_chunks, self.parity_chunks
         matrix = recovery_matrix(*size, tuple(present), tuple(missing))
         self._multiply(matrix, list(present.values()), list(missing.values()))
@@ -155,7 +148,7 @@ def products() -> Bytes:
 
 @cache
 def parity_matrix(data_chunks: int, parity_chunks: int) -> Bytes:
-    """Return the m x k uint8 matrix that maps data to parity: reedsolo's code as a linear map.
+    """Return the m x k uint8 matrix that maps data to parity.
 
     A codeword is the data followed by the remainder of its division by the generator polynomial
     (x - 1)(x - 2)(x - 4)...; column j is the remainder of the j-th unit vector.
@@ -272,19 +265,3 @@ def _isal() -> Multiplier | None:
         library.ec_encode_data(len(inputs[0]), columns, rows, *pointers)
 
     return multiply
-
-
-def _fill_by_reedsolo(
-    code: ReedSolomon, present: Mapping[int, Bytes], missing: Mapping[int, Bytes]
-) -> None:
-    import reedsolo
-
-    codec = reedsolo.RSCodec(code.parity_chunks)
-    erased = [index for index in range(code.chunks) if index not in present]
-    for column in range(len(next(iter(present.values())))):
-        word = bytearray(
-            int(present[index][column]) if index in present else 0 for index in range(code.chunks)
-        )
-        _, decoded, _ = codec.decode(word, erase_pos=erased, only_erasures=True)
-        for index, row in missing.items():
-            row[column] = decoded[index]

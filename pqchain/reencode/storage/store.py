@@ -21,8 +21,8 @@ import numpy as np
 
 from pqchain.errors import BadLength, DataError
 from pqchain.installation import MAX_JSON_BYTES, read_bytes
+from pqchain.reencode.storage import check_code, chunk_bytes
 from pqchain.reencode.storage.erasure import Bytes, ReedSolomon
-from pqchain.reencode.storage.layout import check_code, chunk_bytes
 from pqchain.results import checksum
 
 MANIFEST_VERSION = 3
@@ -101,10 +101,9 @@ class Manifest:
 class ChunkStore:
     """Chunk store of one node, to be used by one process at a time."""
 
-    def __init__(self, folder: Path, *, synchronise: bool = False) -> None:
-        """Use `folder`, created at the first write; `synchronise` forces files to disk (fsync)."""
+    def __init__(self, folder: Path) -> None:
+        """Use `folder`, created at the first write."""
         self.folder = folder
-        self._synchronise = synchronise
 
     def manifests(self) -> list[Manifest]:
         """Return the newest manifest of every block, sorted by block hash. Raises DataError."""
@@ -148,17 +147,13 @@ class ChunkStore:
         building = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
         try:
             building.mkdir(parents=True)
-            self._write(building / f"chunk-{index}", view)
+            (building / f"chunk-{index}").write_bytes(view)
             text = checksum.dumps(asdict(manifest), indent=1)
-            self._write(building / "manifest.json", memoryview(text.encode()))
-            self._sync_folder(building)
+            (building / "manifest.json").write_text(text, encoding="utf-8")
             if path.exists():
                 # Stored by an earlier run that was interrupted later: the same bytes.
                 shutil.rmtree(path)
             os.rename(building, path)  # noqa: PTH104 - fails if the folder exists again
-            # The caller deletes the old epoch next: a rename is durable only once its folder is.
-            self._sync_folder(path.parent)
-            self._sync_folder(self.folder)
         except OSError as error:
             raise DataError(
                 f"cannot store chunk {index} of block {manifest.block_hash[:16]} in {self.folder}: "
@@ -192,21 +187,6 @@ class ChunkStore:
 
     def _path(self, block_hash: str, epoch: int) -> Path:
         return self.folder / block_hash / str(epoch)
-
-    def _sync_folder(self, folder: Path) -> None:
-        if self._synchronise:
-            descriptor = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-
-    def _write(self, path: Path, data: memoryview) -> None:
-        with path.open("wb") as file:
-            file.write(data)
-            if self._synchronise:
-                file.flush()
-                os.fsync(file.fileno())
 
 
 def check_chunk(manifest: Manifest, index: int, chunk: memoryview) -> None:

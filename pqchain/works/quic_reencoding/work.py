@@ -7,7 +7,7 @@ from typing import Any
 
 from pqchain.figures import BYTES, Kind
 from pqchain.reencode.scenario import ReplayScenario
-from pqchain.reencode.storage.layout import chunk_bytes
+from pqchain.reencode.storage import chunk_bytes
 from pqchain.works.quic_reencoding import frames as built
 from pqchain.works.quic_reencoding import judging, replays
 from pqchain.works.readers import NumberReader, from_values

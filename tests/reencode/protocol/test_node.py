@@ -11,8 +11,7 @@ from pqchain.reencode.protocol.peers import MAX_CHANNELS, MAX_SESSIONS
 from pqchain.reencode.protocol.server import MAX_WAITING
 from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.session import Closed, Opened, Received
-from tests.reencode.mesh import run, small
-from tests.reencode.wires import Wire, beat, works
+from tests.reencode.mesh import Wire, beat, run, small, works
 
 PLAN = {"epoch": 2, "leader": 1, "members": [0, 1, 2, 3]}
 

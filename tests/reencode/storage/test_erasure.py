@@ -35,13 +35,14 @@ def test_engine_detection_starts_no_program(monkeypatch):
 
 @pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("length", [1, 8, 63, 200])
-def test_engines_agree_byte_for_byte(code, length):
+def test_engines_agree_with_reedsolo_byte_for_byte(code, length):
+    reedsolo = pytest.importorskip("reedsolo", reason="not installed: the dev extra has it")
     data = rows(code[0], length)
-    found = {
-        name: b"".join(row.tobytes() for row in encoded(ReedSolomon(*code, engine=name), data))
-        for name in ENGINES
-    }
-    assert len(set(found.values())) == 1
+    codec = reedsolo.RSCodec(code[1])
+    expected = [list(codec.encode(bytes(word))) for word in np.array(data).T]
+    for name in ENGINES:
+        chunks = encoded(ReedSolomon(*code, engine=name), data)
+        assert np.array(chunks).T.tolist() == expected
 
 
 def test_galois_agrees_byte_for_byte():
@@ -65,17 +66,6 @@ def test_every_loss_of_three_chunks_recovers(engine, code):
     for lost in ways:
         present = {at: row for at, row in enumerate(chunks) if at not in lost}
         missing = {at: np.zeros_like(chunks[0]) for at in lost}
-        codec.recover(present, missing)
-        assert all(np.array_equal(missing[at], chunks[at]) for at in lost), lost
-
-
-@pytest.mark.parametrize("code", CODES)
-def test_reedsolo_recovers_every_loss_too(code):
-    codec = ReedSolomon(*code, engine="reedsolo")
-    chunks = encoded(codec, rows(code[0], 1))
-    for lost in combinations(range(codec.chunks), 3):
-        present = {at: row for at, row in enumerate(chunks) if at not in lost}
-        missing = {at: np.zeros(1, np.uint8) for at in lost}
         codec.recover(present, missing)
         assert all(np.array_equal(missing[at], chunks[at]) for at in lost), lost
 
