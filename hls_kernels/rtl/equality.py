@@ -15,8 +15,8 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from pqchain.falcon import FalconSigner, kept_key, kernel
-from pqchain.falcon.netlist import KEY, Netlist
+from pqchain.falcon import FalconSigner, core, kernel
+from pqchain.falcon.netlist import Netlist
 
 CHUNK = 25
 """Keys of a task: each opens the netlist again."""
@@ -34,7 +34,7 @@ def compare(library: Path, seed: int, count: int) -> tuple[int, int]:
         _, secret_key = signer.generate_keypair()
         for kept in (False, True)[: 1 + keeps_keys]:
             if keeps_keys:
-                netlist.write(KEY, kept_key.USE if kept else kept_key.KEEP)
+                netlist.write("key", core.USE if kept else core.KEEP)
             inputs = {
                 "secret_key": secret_key, "nonce": source.randbytes(kernel.NONCE_BYTES),
                 "message": source.randbytes(source.randrange(200)),

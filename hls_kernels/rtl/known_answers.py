@@ -20,8 +20,8 @@ from typing import Any, Protocol
 from tqdm import tqdm
 
 from pqchain.crypto import native
-from pqchain.falcon import FalconSigner, kept_key, kernel
-from pqchain.falcon.netlist import KEY, Attempt, Netlist
+from pqchain.falcon import FalconSigner, core, kernel
+from pqchain.falcon.netlist import Attempt, Netlist
 from tests.crypto.builds import BUILDS
 from tests.crypto.test_known_answers import ANSWERS, digest, signature_text
 
@@ -88,10 +88,10 @@ class Signer:
         netlist = self.engine
         if not isinstance(netlist, Netlist) or not self.keeps_keys:
             return netlist.attempt(request, self.logn)
-        netlist.write(KEY, kept_key.KEEP)
+        netlist.write("key", core.KEEP)
         first = netlist.attempt(request, self.logn)
         self.new_key.append((first.cycles, netlist.spent()))
-        netlist.write(KEY, kept_key.USE)
+        netlist.write("key", core.USE)
         keyless = bytes(4 << self.logn) + request[4 << self.logn :]
         result = netlist.attempt(keyless, self.logn)
         if (result.status, result.response) != (first.status, first.response):

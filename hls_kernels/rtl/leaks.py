@@ -26,8 +26,8 @@ from typing import Any
 from tqdm import tqdm
 
 from hls_kernels.tools.nist_drbg import NistDrbg
-from pqchain.falcon import FalconSigner, kept_key, kernel
-from pqchain.falcon.netlist import KEY, Netlist
+from pqchain.falcon import FalconSigner, core, kernel
+from pqchain.falcon.netlist import Netlist
 from pqchain.falcon.rtl import COMPACT, FAST
 
 KEYS = (1, 2)
@@ -91,10 +91,10 @@ def attempts(library: Path, degree: int, chunk: int, count: int) -> list[Attempt
             logn = kernel.check_degree(degree)
             kernel.seed_request(request, random(kernel.SEED_BYTES), 0, logn)
             if turn > 1 and number % turn == 0:
-                netlist.write(KEY, kept_key.KEEP)
+                netlist.write("key", core.KEEP)
                 netlist.attempt(request, logn)
                 netlist.spent()
-                netlist.write(KEY, kept_key.USE)
+                netlist.write("key", core.USE)
             cycles = netlist.attempt(request, logn).cycles
         spent = netlist.spent()
         sampler = sum(spent[name][0] for name in SAMPLER)

@@ -27,7 +27,7 @@ from tqdm import tqdm
 from hls_kernels.rtl.known_answers import sign_vectors
 from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain.errors import BoardFailure
-from pqchain.falcon import FalconSigner, kernel, serial
+from pqchain.falcon import FalconSigner, core, kernel, serial
 from pqchain.falcon.netlist import Attempt
 
 RECOVERY_SECONDS = 0.8
@@ -114,7 +114,7 @@ class SerialEngine:
     def attempt(self, request: bytearray, logn: int) -> Attempt:
         """Run one attempt through the driver."""
         status, response = self.board.attempt(request, logn)
-        return Attempt(status, serial.VERSION, self.board.cycles or 0, response)
+        return Attempt(status, core.VERSION, self.board.cycles or 0, response)
 
     def spent(self) -> dict[str, tuple[int, int]]:
         """Return no counters: the line has none."""

@@ -13,21 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pqchain import installation
-from pqchain.errors import BoardTimeout, NativeLibraryBroken, Unsupported, UsageError
-from pqchain.falcon import kept_key, kernel
+from pqchain.errors import NativeLibraryBroken, Unsupported, UsageError
+from pqchain.falcon import core, kernel
 from pqchain.falcon.registers import OFFSETS, RTL_OFFSETS
 
 LIBRARY = Path("hls_kernels") / "build" / "rtl" / "libfalcon_rtl.so"
 """Path of the library that `make rtl` builds, relative to the checkout."""
 
-CTRL, REQUEST, RESPONSE, LOGN, STATUS, VERSION = (
-    OFFSETS[name] for name in ("CTRL", "request_1", "response_1", "logn", "status", "version")
-)
-CYCLES, ABORT, KEY = (RTL_OFFSETS[name] for name in ("cycles", "abort", "key"))
-"""Offsets of the registers; hls_kernels/rtl/README.md has the complete map."""
-
-START, DONE = 1, 2
-
+REGISTERS = OFFSETS | RTL_OFFSETS
+"""Offsets of the registers by name; hls_kernels/rtl/README.md has the complete map."""
 
 MAX_CYCLES = 200_000_000
 """Upper bound of an attempt: even without a valid key, a sample ends after at most 1000 trials."""
@@ -101,13 +95,13 @@ class Netlist:
             )
         self._library.falcon_rtl_behave(self._chip, read_delay_cycles, stall)
 
-    def read(self, offset: int) -> int:
-        """Return the value of the register at an offset."""
-        return int(self._library.falcon_rtl_read(self._chip, offset))
+    def read(self, register: str) -> int:
+        """Return the value of a register."""
+        return int(self._library.falcon_rtl_read(self._chip, REGISTERS[register]))
 
-    def write(self, offset: int, value: int) -> None:
-        """Write a value to the register at an offset."""
-        self._library.falcon_rtl_write(self._chip, offset, value)
+    def write(self, register: str, value: int) -> None:
+        """Write a value to a register."""
+        self._library.falcon_rtl_write(self._chip, REGISTERS[register], value)
 
     def run(self, most_cycles: int) -> int:
         """Run the clock until the attempt ends, at most `most_cycles`; return the cycles."""
@@ -123,8 +117,8 @@ class Netlist:
 
     def keeps_keys(self) -> bool:
         """Return whether the engine has memory for an expanded key, and reset the engine."""
-        self.write(KEY, kept_key.KEEP)
-        can_keep = self.read(KEY) == kept_key.KEEP
+        self.write("key", core.KEEP)
+        can_keep = self.read("key") == core.KEEP
         self.reset()
         return can_keep
 
@@ -149,22 +143,13 @@ class Netlist:
         self.map(_REQUEST_ADDRESS, bytearray(request))
         self.map(_RESPONSE_ADDRESS, response)
         try:
-            for register, address in ((REQUEST, _REQUEST_ADDRESS), (RESPONSE, _RESPONSE_ADDRESS)):
-                self.write(register, address & 0xFFFFFFFF)
-                self.write(register + 4, address >> 32)
-            self.write(LOGN, logn)
-            self.write(CTRL, START)
+            core.start(self.write, _REQUEST_ADDRESS, _RESPONSE_ADDRESS, logn)
             self.run(MAX_CYCLES)
-            if not self.read(CTRL) & DONE:
-                raise BoardTimeout(f"the netlist did not finish within {MAX_CYCLES} cycles")
+            status = core.wait(self.read, 0, f"the netlist needed more than {MAX_CYCLES} cycles")
             # The engine rejects any other degree and writes no response.
             length = kernel.response_bytes(logn) if logn in (9, 10) else 0
-            return Attempt(
-                status=self.read(STATUS),
-                version=self.read(VERSION),
-                cycles=self.read(CYCLES),
-                response=bytes(response[:length]),
-            )
+            version, cycles = self.read("version"), self.read("cycles")
+            return Attempt(status, version, cycles, bytes(response[:length]))
         finally:
             self.unmap(_REQUEST_ADDRESS)
             self.unmap(_RESPONSE_ADDRESS)

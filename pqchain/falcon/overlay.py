@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 import pynq
 
-from pqchain.errors import BitstreamMissing, BoardFailure, BoardTimeout, WrongBitstream
-from pqchain.falcon import kernel
-from pqchain.falcon.kept_key import KeptKey
+from pqchain.errors import BitstreamMissing, BoardFailure, WrongBitstream
+from pqchain.falcon import core, kernel
+from pqchain.falcon.core import KeptKey
+from pqchain.falcon.registers import RTL_OFFSETS
 from pqchain.installation import check_version
 
 check_version(np)
@@ -28,20 +29,19 @@ check_version(np)
 VLNV = "xilinx.com:hls:falcon_sign:1.0"
 """Name of the core, as Vitis HLS assigns it."""
 
-VERSION = 0x46530001
-"""Version of the core that this driver supports: FALCON_SIGN_VERSION in hls_kernels."""
-
 _IDENTIFY = 0
 """A log2 of a degree that no core signs with: it only sets its version register."""
 
-_START, _DONE, _IDLE = 1, 2, 4
-
-_REGISTERS = (
-    "CTRL", "request_1", "request_2", "response_1", "response_2", "logn", "status", "version",
-)  # fmt: skip
-
-_COUNTER, _ABORT, _KEY = "cycles", "abort", "key"
-"""Registers that only the core in RTL has, not the one of Vitis HLS."""
+_REGISTERS = [
+    "CTRL",
+    "request_1",
+    "request_2",
+    "response_1",
+    "response_2",
+    "logn",
+    "status",
+    "version",
+]
 
 _ABORT_SECONDS = 0.1
 """Maximum time that an aborted core needs to wipe its memory: a thousand times the usual one."""
@@ -79,10 +79,9 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
         super().__init__(description=description)
         registers = description["registers"]
         try:
-            self._at = {name: int(registers[name]["address_offset"]) for name in _REGISTERS}
-            for name in (_COUNTER, _ABORT, _KEY):
-                if name in registers:
-                    self._at[name] = int(registers[name]["address_offset"])
+            # Only the core in RTL has all, not the one of Vitis HLS.
+            names = [*_REGISTERS, *(name for name in RTL_OFFSETS if name in registers)]
+            self._at = {name: int(registers[name]["address_offset"]) for name in names}
         except KeyError as error:
             raise WrongBitstream(
                 f"the core {VLNV} lacks the register {error}; build the bitstream again from this "
@@ -96,22 +95,20 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
 
     def cycles(self) -> int | None:
         """Return the clock cycles of the last attempt; None if the core does not count them."""
-        return self._get(_COUNTER) if _COUNTER in self._at else None
+        return self._get("cycles") if "cycles" in self._at else None
 
     def kept_key(self) -> KeptKey | None:
         """Return the key that the core keeps between attempts; None if it never does."""
-        if _KEY not in self._at:
-            return None
-        return KeptKey(lambda: self._get(_KEY), lambda value: self._set(_KEY, value))
+        return KeptKey(self._get, self._set) if "key" in self._at else None
 
     def running(self) -> bool:
         """Return whether an attempt has begun and not ended."""
-        return not self._get("CTRL") & (_DONE | _IDLE)
+        return not self._get("CTRL") & (core.DONE | core.IDLE)
 
     def abort(self) -> bool:
         """End the attempt; return whether the core has stopped and accesses no memory any more."""
-        if _ABORT in self._at:
-            self._set(_ABORT, 1)
+        if "abort" in self._at:
+            self._set("abort", 1)
         deadline = time.monotonic() + _ABORT_SECONDS
         while self.running():
             if time.monotonic() > deadline:
@@ -120,20 +117,12 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
 
     def attempt(self, request: int, response: int, logn: int, timeout_seconds: float) -> int:
         """Run an attempt on buffers at device addresses; return its status. Raises BoardTimeout."""
-        for name, address in (("request", request), ("response", response)):
-            self._set(f"{name}_1", address & 0xFFFFFFFF)
-            self._set(f"{name}_2", address >> 32)
-        self._set("logn", logn)
-        self._set("CTRL", _START)
-        deadline = time.monotonic() + timeout_seconds
-        # Reading the done bit clears it, so it is read once per iteration.
-        while not self._get("CTRL") & _DONE:
-            if time.monotonic() > deadline:
-                raise BoardTimeout(
-                    f"the core {VLNV} did not finish within {timeout_seconds} s; it needs about "
-                    "0.1 s. Load the overlay again, and check its clock"
-                )
-        return self._get("status")
+        core.start(self._set, request, response, logn)
+        problem = (
+            f"the core {VLNV} did not finish within {timeout_seconds} s; it needs about 0.1 s. "
+            "Load the overlay again, and check its clock"
+        )
+        return core.wait(self._get, timeout_seconds, problem)
 
     def _get(self, register: str) -> int:
         with _pynq_errors(f"read the register {register}", self.design):
@@ -183,13 +172,7 @@ class Board:
         self._core.design = self._design
         self.cycles: int | None = None
         self._buffers_in_use: list[Any] = []
-        # A key is sent only to a core of the expected name and version.
-        version = self._core.identify(timeout_seconds)
-        if version != VERSION:
-            raise WrongBitstream(
-                f"the version of the core in {bitstream.name} must be {VERSION:#010x}; got "
-                f"{version:#010x}. Use the bitstream of this release, or build it again"
-            )
+        core.check_version(self._core.identify(timeout_seconds), f"in {bitstream.name}")
         self._kept_key = self._core.kept_key() if keep_key else None
 
     def close(self) -> None:

@@ -19,12 +19,9 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from pqchain.errors import BoardFailure, BoardTimeout, UsageError, WrongBitstream
-from pqchain.falcon import kernel
+from pqchain.errors import BoardFailure, BoardTimeout, UsageError
+from pqchain.falcon import core, kernel
 from pqchain.falcon.registers import OFFSETS, RTL_OFFSETS
-
-VERSION = 0x46530001
-"""Version of the core that this driver supports: that of the overlay."""
 
 BITS_PER_SECOND = 1_000_000
 
@@ -36,7 +33,7 @@ _STATUS = {
     2: "the board has no such command or address",
 }
 
-_START_BIT, _DONE_BIT = 1, 2
+_ADDRESSES = OFFSETS | RTL_OFFSETS
 _RESPONSE_ADDRESS = 0x2000
 """Where the engine writes its response in the board's memory; the request is at 0."""
 
@@ -193,13 +190,7 @@ class SerialBoard:
         self._failed = True  # an earlier program may have left an incomplete frame
         try:
             self._recover()
-            # A key is sent only to a core of the expected version.
-            version = self._read(OFFSETS["version"])
-            if version != VERSION:
-                raise WrongBitstream(
-                    f"the version of the core on {device} must be {VERSION:#010x}; got "
-                    f"{version:#010x}. Load the bitstream of this release"
-                )
+            core.check_version(self._read("version"), f"on {device}")
         except BaseException:
             self._line.close()
             raise
@@ -227,21 +218,13 @@ class SerialBoard:
 
     def _run(self, request: bytearray, logn: int) -> tuple[int, bytes]:
         self._line.exchange(_WRITE_MEMORY, 0, len(request) // 4, request)
-        for name, value in (
-            ("request_1", 0), ("request_2", 0), ("response_1", _RESPONSE_ADDRESS),
-            ("response_2", 0), ("logn", logn), ("CTRL", _START_BIT),
-        ):  # fmt: skip
-            self._write(OFFSETS[name], value)
-        deadline = time.monotonic() + self._timeout_seconds
-        # Reading the done bit clears it, so it is read once per iteration.
-        while not self._read(OFFSETS["CTRL"]) & _DONE_BIT:
-            if time.monotonic() > deadline:
-                raise BoardTimeout(
-                    f"the engine did not finish within {self._timeout_seconds} s; it needs about "
-                    "0.02 s. Press the reset button of the board"
-                )
-            time.sleep(_POLL_SECONDS)
-        status, self.cycles = self._read(OFFSETS["status"]), self._read(RTL_OFFSETS["cycles"])
+        core.start(self._write, 0, _RESPONSE_ADDRESS, logn)
+        problem = (
+            f"the engine did not finish within {self._timeout_seconds} s; it needs about 0.02 s. "
+            "Press the reset button of the board"
+        )
+        status = core.wait(self._read, self._timeout_seconds, problem, _POLL_SECONDS)
+        self.cycles = self._read("cycles")
         words = kernel.response_bytes(logn) // 4
         response = self._line.exchange(_READ_MEMORY, _RESPONSE_ADDRESS // 4, words)
         self._line.exchange(_CLEAR)
@@ -254,8 +237,10 @@ class SerialBoard:
         self._line.exchange(_CLEAR)
         self._failed = False
 
-    def _read(self, register: int) -> int:
-        return int.from_bytes(self._line.exchange(_READ_REGISTER, register // 4, 1), "little")
+    def _read(self, register: str) -> int:
+        answer = self._line.exchange(_READ_REGISTER, _ADDRESSES[register] // 4, 1)
+        return int.from_bytes(answer, "little")
 
-    def _write(self, register: int, value: int) -> None:
-        self._line.exchange(_WRITE_REGISTER, register // 4, 1, value.to_bytes(4, "little"))
+    def _write(self, register: str, value: int) -> None:
+        data = value.to_bytes(4, "little")
+        self._line.exchange(_WRITE_REGISTER, _ADDRESSES[register] // 4, 1, data)

@@ -18,10 +18,10 @@ import pynq
 from pynq.buffer import PynqBuffer
 
 from pqchain.checks import one_of
-from pqchain.falcon import kernel
-from pqchain.falcon.netlist import MAX_CYCLES, Netlist
+from pqchain.falcon import core, kernel
+from pqchain.falcon.netlist import MAX_CYCLES, REGISTERS, Netlist
 from pqchain.falcon.overlay import VLNV
-from pqchain.falcon.registers import OFFSETS, RTL_OFFSETS
+from pqchain.falcon.registers import OFFSETS
 
 BASE = 0x43C00000
 """Address of the core's registers, as Vivado would assign it on a Zynq-7000."""
@@ -29,10 +29,9 @@ BASE = 0x43C00000
 CORES = ("kernel", "rtl")
 """Cores of a board: the C++ kernel, or the netlist that `make rtl` builds."""
 
-_CTRL = BASE + OFFSETS["CTRL"]
+_NAMES = {offset: name for name, offset in REGISTERS.items()}
 _MEMORY = 0x10000000
 _PAGE = 0x4000
-_START, _DONE, _IDLE, _READY = 1, 2, 4, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +61,18 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         """Create a board with a core of `CORES`. Raises Unsupported if the netlist is not built."""
         one_of("core", core, CORES)
         super().__init__("pqchain-simboard")
-        self._netlist = Netlist() if core == "rtl" else None
+        self._core: Any = Netlist() if core == "rtl" else _Kernel()
         self.name = "pqchain simulated board"
         self.capabilities = {"REGISTER_RW": True}
         self.faults = faults
         self.events: list[tuple[Any, ...]] = []
-        self._registers = {BASE + offset: 0 for offset in OFFSETS.values()}
-        self._registers[_CTRL] = _IDLE
         self._memory: dict[int, bytearray] = {}
         self._next = _MEMORY
 
     def get_bitfile_metadata(self, bitfile_name: str, partial: bool = False) -> Any:
         """Return the hardware description that pynq would read from the files of an overlay."""
         about = {"access": "read-write", "size": 32, "fields": {}}
-        offsets = OFFSETS if self._netlist is None else OFFSETS | RTL_OFFSETS
+        offsets = OFFSETS if isinstance(self._core, _Kernel) else REGISTERS
         registers = {
             name: {"address_offset": offset, "description": name, **about}
             for name, offset in offsets.items()
@@ -101,8 +98,7 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         memory = {"device": self, "device_address": address, "bo": address}
         buffer = PynqBuffer(shape, dtype, **memory, coherent=False)
         self._memory[address] = bytearray(buffer.nbytes)
-        if self._netlist is not None:
-            self._netlist.map(address, self._memory[address])
+        self._core.map(address, self._memory[address])
         self._next += -(-buffer.nbytes // _PAGE) * _PAGE
         # Without these, pynq would free the memory through a C library of the board.
         buffer.memory = buffer.pointer = address
@@ -112,8 +108,7 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
     def return_pointer(self, address: int) -> None:
         """Free the device memory of a buffer."""
         # The event records whether the memory still had contents: a driver has to wipe it.
-        if self._netlist is not None:
-            self._netlist.unmap(address)
+        self._core.unmap(address)
         self.events.append(("free", any(self._memory.pop(address))))
 
     def flush(self, bo: int, offset: int, virtual: int, size: int) -> None:
@@ -128,62 +123,67 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
 
     def read_registers(self, address: int, length: int) -> bytes:
         """Read registers; reading CTRL clears its done bit, as the hardware does."""
-        if self._netlist is not None:
-            value = self._read_netlist(self._netlist, address - BASE)
-            return value.to_bytes(4, "little")[:length]
-        value = self._registers.get(address, 0)
-        if address == _CTRL:
-            self._registers[address] = value & ~_DONE
-        return value.to_bytes(4, "little")[:length]
-
-    def write_registers(self, address: int, data: bytes) -> None:
-        """Write registers; the start bit runs the core."""
-        value = int.from_bytes(bytes(data), "little")
-        if self._netlist is not None:
-            if address == _CTRL and value & _START:
-                self.events.append(("start", self._netlist.read(OFFSETS["logn"])))
-            if not self.faults.hangs:
-                self._netlist.write(address - BASE, value)
-        elif address == _CTRL:
-            if value & _START:
-                self._start()
-        elif address in self._registers:
-            self._registers[address] = value
-
-    def _read_netlist(self, netlist: Netlist, offset: int) -> int:
-        # Reading CTRL runs the clock to the end of the attempt, so that polling takes one turn.
-        if offset == OFFSETS["CTRL"]:
-            netlist.run(MAX_CYCLES)
-        value = netlist.read(offset)
-        if offset == OFFSETS["CTRL"] and value & _DONE and self.faults.flips:
-            low, high = (netlist.read(OFFSETS[f"response_{half}"]) for half in (1, 2))
+        name = _NAMES.get(address - BASE, "")
+        if name == "CTRL":
+            # Runs the clock to the end of the attempt, so that polling takes one turn.
+            self._core.run(MAX_CYCLES)
+        value = self._core.read(name) if name else 0
+        if name == "CTRL" and value & core.DONE and self.faults.flips:
+            low, high = (self._core.read(f"response_{half}") for half in (1, 2))
             # Nothing is mapped at the address when only the version was asked for.
             if response := self._memory.get(low | high << 32):
                 response[0] ^= 1
-        if offset == OFFSETS["version"] and self.faults.version is not None:
-            return self.faults.version
+        if name == "version" and self.faults.version is not None:
+            value = self.faults.version
+        return value.to_bytes(4, "little")[:length]
+
+    def write_registers(self, address: int, data: bytes) -> None:
+        """Write registers; the start bit runs the core, unless it hangs."""
+        name, value = _NAMES.get(address - BASE), int.from_bytes(bytes(data), "little")
+        if name == "CTRL" and value & core.START:
+            self.events.append(("start", self._core.read("logn")))
+        if self.faults.hangs:
+            if isinstance(self._core, _Kernel):
+                self._core.hang()
+        elif name:
+            self._core.write(name, value)
+
+
+class _Kernel:
+    """The C++ kernel behind registers and memory as those of `Netlist`; it computes at once."""
+
+    def __init__(self) -> None:
+        self._registers = dict.fromkeys(REGISTERS, 0) | {"CTRL": core.IDLE}
+        self._memory: dict[int, bytearray] = {}
+        self.map, self.unmap = self._memory.__setitem__, self._memory.pop
+
+    def run(self, most_cycles: int) -> None:
+        pass
+
+    def hang(self) -> None:
+        self._registers["CTRL"] = core.START  # started, and never done or idle again
+
+    def read(self, register: str) -> int:
+        value = self._registers[register]
+        if register == "CTRL":
+            self._registers[register] = value & ~core.DONE
         return value
 
-    def _start(self) -> None:
-        registers = {name: self._registers[BASE + offset] for name, offset in OFFSETS.items()}
-        logn = registers["logn"]
-        self.events.append(("start", logn))
-        if self.faults.hangs:  # started, and never done or idle again
-            self._registers[_CTRL] = _START
-            return
-        request_address, response_address = (
-            registers[f"{name}_1"] | registers[f"{name}_2"] << 32
-            for name in ("request", "response")
-        )
-        request = bytes(self._memory.get(request_address, b""))
-        status, version, response = kernel.run_request(request, logn if request else 0)
-        if response:
-            self._memory[response_address][: len(response)] = response
-            self._memory[response_address][0] ^= self.faults.flips
-        self._registers[BASE + OFFSETS["status"]] = status
-        reported = version if self.faults.version is None else self.faults.version
-        self._registers[BASE + OFFSETS["version"]] = reported
-        self._registers[_CTRL] = _DONE | _IDLE | _READY
+    def write(self, register: str, value: int) -> None:
+        if register != "CTRL":
+            self._registers[register] = value
+        elif value & core.START:
+            request, response = (
+                self._registers[f"{name}_1"] | self._registers[f"{name}_2"] << 32
+                for name in ("request", "response")
+            )
+            logn = self._registers["logn"] if request in self._memory else 0
+            content = bytes(self._memory.get(request, b""))
+            status, version, vector = kernel.run_request(content, logn)
+            if vector:
+                self._memory[response][: len(vector)] = vector
+            done = core.DONE | core.IDLE | core.READY
+            self._registers |= {"status": status, "version": version, "CTRL": done}
 
 
 def _host(virtual: int, size: int) -> Any:

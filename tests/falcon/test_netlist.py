@@ -13,7 +13,7 @@ import pytest
 from hls_kernels.rtl.known_answers import Signer
 from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain.errors import NativeLibraryBroken, Unsupported, UsageError
-from pqchain.falcon import FalconSigner, kernel, netlist
+from pqchain.falcon import FalconSigner, core, kernel, netlist
 from tests.crypto.builds import BUILDS
 from tests.crypto.test_known_answers import ANSWERS, digest, signature_text
 from tests.falcon.rtl import need_netlist
@@ -99,11 +99,7 @@ def begin(chip: netlist.Netlist, request: bytearray, cycles: int) -> bytearray:
     response = bytearray(kernel.response_bytes(9))
     chip.map(0, request)
     chip.map(0x10000, response)
-    for register, value in ((netlist.REQUEST, 0), (netlist.RESPONSE, 0x10000), (netlist.LOGN, 9)):
-        chip.write(register, value)
-        chip.write(netlist.REQUEST + 4, 0)
-        chip.write(netlist.RESPONSE + 4, 0)
-    chip.write(netlist.CTRL, netlist.START)
+    core.start(chip.write, 0, 0x10000, 9)
     assert chip.run(cycles) == cycles
     assert chip.nonzero_words() > 100
     return response
@@ -125,10 +121,10 @@ def test_reset_in_a_run_wipes_and_the_next_attempt_is_right(
 @pytest.mark.parametrize("cycles", [500, 200_001])
 def test_aborted_attempt_is_wiped_and_writes_nothing(cycles: int, chip: netlist.Netlist) -> None:
     response = begin(chip, request_of(512), cycles)
-    chip.write(netlist.ABORT, 1)
+    chip.write("abort", 1)
     assert chip.run(netlist.MAX_CYCLES) < 2_000
-    assert chip.read(netlist.CTRL) & netlist.DONE
-    assert chip.read(netlist.STATUS) == kernel.ABORTED
+    assert chip.read("CTRL") & core.DONE
+    assert chip.read("status") == kernel.ABORTED
     assert chip.nonzero_words() == 0
     assert not any(response)
     request = request_of(512, 2)

@@ -14,7 +14,7 @@ from hls_kernels.boards import measure
 from hls_kernels.rtl.serial_line import FAULTS, Proxy, Trials, simulated_board
 from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain.errors import BoardFailure, BoardTimeout, CryptoFailure, UsageError, WrongBitstream
-from pqchain.falcon import FalconSigner, serial
+from pqchain.falcon import FalconSigner, core, serial
 from tests.falcon.rtl import ROOT, need_netlist
 
 pytestmark = [pytest.mark.native, pytest.mark.timeout(600)]
@@ -129,7 +129,7 @@ def test_silent_device_times_out() -> None:
 
 
 def test_another_version_is_rejected(device: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serial, "VERSION", 7)
+    monkeypatch.setattr(core, "VERSION", 7)
     with pytest.raises(WrongBitstream, match="0x46530001"):
         FalconSigner(512, "serial", device=device)
 

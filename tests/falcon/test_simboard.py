@@ -24,6 +24,7 @@ from pqchain.errors import (
     WrongBitstream,
 )
 from pqchain.falcon import FalconSigner, kernel, registers
+from pqchain.falcon import core as falcon_core
 from tests.falcon.rtl import need_netlist
 
 with warnings.catch_warnings():
@@ -85,7 +86,7 @@ def test_netlist_signs_through_pynq_and_the_driver(degree: int) -> None:
     signer.generate_keypair()
     for message in (b"", b"second"):
         assert signer.sign(message, secret_key) == reference.sign(message, secret_key)
-        assert 700 * degree < signer.cycles < 1000 * degree
+        assert 600 * degree < signer.cycles < 800 * degree
 
 
 def test_board_with_an_unknown_core_is_rejected() -> None:
@@ -100,7 +101,7 @@ def test_driver_is_bound_by_core_name(tmp_path: Path) -> None:
     assert isinstance(core, overlay.FalconSign)
     core.register_map.logn = 3
     assert core.read(registers.OFFSETS["logn"]) == 3
-    assert core.identify(1.0) == overlay.VERSION
+    assert core.identify(1.0) == falcon_core.VERSION
 
 
 @CORES
