@@ -15,10 +15,6 @@ WITH_EXAMPLES = sorted(
 )
 
 
-def test_docstring_examples_exist():
-    assert len(WITH_EXAMPLES) >= 8
-
-
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: path.stem)
 def test_docstring_examples_are_correct(path):
     name = ".".join(("pqchain", *path.relative_to(ROOT).with_suffix("").parts))
@@ -40,11 +36,3 @@ def test_architecture_shows_the_enforced_layers():
     layers = config["importlinter:contract:layers"]["layers"].split("\n")[2:]  # without __main__
     text = (ROOT.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
     assert "```\n" + "\n".join(layers) + "\n```" in text
-
-
-@pytest.mark.parametrize(
-    ("page", "most_words"),
-    [("README.md", 1200), ("ARCHITECTURE.md", 3000), ("CONTRIBUTING.md", 1800)],
-)
-def test_overview_pages_stay_short(page, most_words):
-    assert len((ROOT.parent / page).read_text(encoding="utf-8").split()) <= most_words

@@ -1,14 +1,25 @@
-"""Data is found in an installation and in a checkout."""
+"""What is installed: data, versions, names at first use, and shared libraries before loading."""
 
+from __future__ import annotations
+
+import json
+import re
+import shutil
 import subprocess
 import sys
 import types
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from pqchain import installation
-from pqchain.errors import DataError, PackageMissing, Unsupported
+from pqchain.chain import bulk
+from pqchain.crypto import external_libraries, isolation, native
+from pqchain.errors import DataError, NativeLibraryBroken, PackageMissing, Unsupported
+from pqchain.results.checkpoint import Checkpoint
 from tests import frames
+from tests.attacks.damaged import FAULTS
 
 
 @pytest.mark.parametrize("inside", [True, False])
@@ -125,3 +136,211 @@ assert opened, "the registry was not seen"
     command = [sys.executable, "-c", program]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert result.stdout.split() == []
+
+
+BUILD = {
+    "source": "liboqs",
+    "source_version": "0.13.0",
+    "source_origin": "crate",
+    "source_digest": "00ff",
+    "variant": "avx2",
+    "corrections": [],
+    "algorithms": "default",
+    "compiler": "GNU 12.2.0",
+    "flags": "-O3",
+    "processor": "x86_64",
+    "library_bytes": 3,
+    "library_sha256": "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+}
+
+
+FOLDERS = installation.folders
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder that is the only one of the package."""
+    monkeypatch.setattr(installation, "folders", lambda: [tmp_path])
+    return tmp_path
+
+
+def copy(name: str, folder: Path) -> Path:
+    """Copy an installed library with its record; return the path of the copy."""
+    path = installation.library_path(name)
+    assert path is not None
+    target = folder / "_native" / name / "lib" / path.name
+    target.parent.mkdir(parents=True)
+    shutil.copyfile(path, target)
+    shutil.copyfile(path.parents[1] / "build.json", target.parents[1] / "build.json")
+    return target
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("damage", FAULTS.values(), ids=FAULTS)
+def test_every_damaged_library_is_an_error(tmp_path: Path, damage: Callable[[bytes], bytes]):
+    names = sorted(installation.installed_libraries())
+    assert {"block", "quic", "falcon-kernel", "liboqs-0.13-ref", "hawk-ref"} <= set(names)
+    for name in names:
+        path = copy(name, tmp_path)
+        path.write_bytes(damage(path.read_bytes()))
+        with pytest.raises(NativeLibraryBroken, match=r"(bytes|digest must be).*Install it again"):
+            installation.load_library(path)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        (None, "digest are missing in build.json"),
+        ("{", "cannot read"),
+        ("[1]", "cannot read"),
+        ("[" * 100_000, "cannot read"),
+        (json.dumps(dict.fromkeys(BUILD, "")), "must have  bytes; got"),
+    ],
+)
+def test_bundled_library_needs_its_record(tmp_path: Path, record: str | None, message: str):
+    path = copy("block", tmp_path)
+    build = path.parents[1] / "build.json"
+    build.unlink()
+    if record is not None:
+        build.write_text(record)
+    with pytest.raises(NativeLibraryBroken, match=message):
+        installation.load_library(path)
+
+
+def test_file_that_is_recorded_and_no_library_is_an_error(tmp_path: Path):
+    path = tmp_path / "rtl" / "libfalcon_rtl.so"
+    path.parent.mkdir()
+    path.write_bytes(b"abc")
+    path.with_name("build.json").write_text(json.dumps(BUILD))
+    with pytest.raises(NativeLibraryBroken, match=r"abc|too short|invalid ELF"):
+        installation.load_library(path)
+    path.write_bytes(b"xyz")  # the record of `make rtl` is in the folder of the library
+    with pytest.raises(NativeLibraryBroken, match="digest must be ba7816bf"):
+        installation.load_library(path)
+
+
+def test_file_is_hashed_again_only_after_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    opened, read = [], installation.open_regular
+    monkeypatch.setattr(installation, "open_regular", lambda at: opened.append(at) or read(at))
+    path = tmp_path / "file"
+    path.write_bytes(b"abc")
+    assert installation.sha256(path) == installation.sha256(path) == BUILD["library_sha256"]
+    assert opened == [path]
+    path.unlink()
+    path.write_bytes(b"abcd")
+    assert installation.sha256(path) != BUILD["library_sha256"]
+
+
+def test_external_library_is_skipped_only_if_it_is_missing(tmp_path: Path):
+    paths = (tmp_path / "none.so", "libnone-of-this-name.so.9")
+    assert external_libraries.library(*paths, functions={}) is None
+    (tmp_path / "text.so").write_text("text")
+    with pytest.raises(NativeLibraryBroken, match="too short"):
+        external_libraries.library(*paths, tmp_path / "text.so", functions={})
+
+
+def test_only_two_modules_load_libraries():
+    modules = {
+        path.relative_to(installation.HOME).as_posix()
+        for path in installation.HOME.rglob("*.py")
+        if re.search(r"\bCDLL\(|LoadLibrary|\bdlopen\(|PyDLL\(", path.read_text(encoding="utf-8"))
+    }
+    # The second loads libraries of other packages and of the system.
+    assert modules == {"installation.py", "crypto/external_libraries.py"}
+
+
+@pytest.mark.native
+def test_only_a_missing_block_library_is_replaced_by_python(folder, monkeypatch):
+    monkeypatch.setattr(bulk, "library", bulk.library.__wrapped__)
+    assert bulk.library() is None
+    path = copy_block(folder, monkeypatch)
+    assert bulk.library() is not None
+    path.unlink()  # the loaded file must stay as it is
+    path.write_bytes(b"text")
+    with pytest.raises(NativeLibraryBroken, match=r"must have .* bytes; got 4"):
+        bulk.library()
+    monkeypatch.setattr(bulk, "_ABI", 99)
+    path.unlink()
+    copy_block(folder, monkeypatch)
+    with pytest.raises(NativeLibraryBroken, match=r"interface of .* must be 99; got 1"):
+        bulk.library()
+
+
+def copy_block(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Copy the block library of the installation into a folder of the package."""
+    with monkeypatch.context() as patch:
+        patch.setattr(installation, "folders", FOLDERS)
+        shutil.rmtree(folder / "_native", ignore_errors=True)
+        return copy("block", folder)
+
+
+def test_installed_libraries_are_found_in_every_package_folder(tmp_path, monkeypatch):
+    for folder, library, version in (("a", "one", "1"), ("b", "one", "2"), ("b", "two", "2")):
+        place = tmp_path / folder / "_native" / library
+        place.mkdir(parents=True)
+        (place / "build.json").write_text(json.dumps(BUILD | {"source_version": version}))
+    monkeypatch.setattr(installation, "folders", lambda: [tmp_path / "a", tmp_path / "b"])
+    builds = installation.installed_libraries()
+    assert {library: facts["source_version"] for library, facts in builds.items()} == {
+        "one": "1",
+        "two": "2",
+    }
+
+
+def test_pure_install_has_no_libraries(folder):
+    assert installation.installed_libraries() == {}
+    assert installation.library_path("block") is None
+
+
+def test_damaged_record_names_the_remedy(folder):
+    place = folder / "_native" / "one"
+    place.mkdir(parents=True)
+    (place / "build.json").write_text("{")
+    with pytest.raises(DataError, match="install it again: `make -B install`"):
+        installation.installed_libraries()
+
+
+def test_records_have_all_facts() -> None:
+    for facts in installation.installed_libraries().values():
+        assert set(BUILD) <= set(facts)
+
+
+_LOADED = """
+import json
+from pqchain import installation
+from pqchain.results import machine
+from pqchain import open_signer
+steps = [list(machine.provenance()["native"])]
+open_signer("Hawk-512", "hawk/ref").generate_keypair()
+steps.append(list(machine.provenance()["native"]))
+print(json.dumps([steps, installation.loaded_libraries()["hawk-ref"]]))
+"""
+
+
+@pytest.mark.native
+def test_provenance_has_the_libraries_that_were_loaded():
+    run = subprocess.run(
+        [sys.executable, "-c", _LOADED], capture_output=True, text=True, check=True
+    )
+    steps, record = json.loads(run.stdout)
+    assert steps == [[], ["hawk-ref"]]
+    assert record == installation.installed_libraries()["hawk-ref"]
+
+
+def load_hawk() -> int:
+    """Load a library; runs in a child process."""
+    return len(native.library("hawk/ref").names())
+
+
+@pytest.mark.native
+def test_libraries_of_child_processes_and_resumed_runs_are_listed(tmp_path, monkeypatch):
+    monkeypatch.setattr(installation, "_loaded", {})
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path))
+    assert isolation.call(f"{__name__}:load_hawk", limit_seconds=60) == 2
+    assert list(installation.loaded_libraries()) == ["hawk-ref"]
+    Checkpoint({}).put("key", 1)
+    monkeypatch.setattr(installation, "_loaded", {})
+    assert Checkpoint({}, resume=True).get("key") == 1
+    assert list(installation.loaded_libraries()) == ["hawk-ref"]

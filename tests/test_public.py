@@ -1,4 +1,4 @@
-"""The public interface: its names, fast import, and consistent versions."""
+"""The public interface: names, fast import, consistent versions, and secrets that are not shown."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from pathlib import Path
 import pytest
 
 import pqchain as pq
-from pqchain import algorithms, errors
+from pqchain import algorithms
 from pqchain.bench import aggregates
+from pqchain.crypto import open_signer
+from pqchain.delegates.setting import SharedInputs
+from pqchain.wire.identity import generate
+from pqchain_conform.models import ml_dsa_signer
 
 PUBLIC = [
     "Costs", "PqchainError", "__version__", "algorithms", "bench", "chain",
@@ -57,21 +61,6 @@ def test_every_public_name_resolves_and_modules_are_themselves() -> None:
         assert getattr(pq, name) is importlib.import_module(f"pqchain.{name}")
         package = getattr(pq, name)
         assert dir(package) == sorted(getattr(package, "__all__", dir(package)))
-
-
-def test_shortcuts_are_the_module_functions() -> None:
-    assert pq.measure is pq.bench.measure
-    assert pq.preset is pq.bench.preset
-    assert pq.measure_blocks is pq.bench.measure_blocks
-    assert pq.papers is pq.works.papers
-    assert pq.open_signer is pq.crypto.open_signer
-    assert pq.open_kem is pq.crypto.open_kem
-    assert pq.PqchainError is errors.PqchainError
-
-
-def test_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="no_such_name"):
-        _ = pq.no_such_name
 
 
 @pytest.mark.parametrize("name", ["tests", "pqchain", "benchmarks"])
@@ -124,3 +113,22 @@ def test_version_is_consistent() -> None:
 def test_misspelt_name_gets_a_suggestion() -> None:
     with pytest.raises(AttributeError, match="did you mean measure"):
         pq.measures  # noqa: B018
+
+
+@pytest.mark.native
+def test_secrets_are_not_shown() -> None:
+    from pqchain.chain.wallet import Wallet
+
+    pair = open_signer("Falcon-512").generate_keypair()
+    (identity,) = generate(1, algorithm="Ed25519")
+    key = ml_dsa_signer.generate("ML-DSA-44", bytes(range(32)))
+    held = {
+        Wallet("Falcon-512", keypairs=[pair]): [pair[1]],
+        SharedInputs((pair,), (pair,), ()): [pair[1]],
+        identity: [identity.secret_key, identity.certificate_key_pem],
+    }
+    for each, secrets in held.items():
+        for secret in secrets:
+            assert repr(secret)[2:40] not in repr(each)
+            assert secret[:8].hex() not in repr(each)
+    assert repr(key.signing_seed)[2:20] not in repr(key)

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 import pqchain as pq
-from pqchain.bench import presets, tables
+from pqchain.bench import presets
 from pqchain.commands import main as cli
-from tests import frames
 
 REFUSED = {
     "study --list": 0,
@@ -93,12 +92,6 @@ def test_changed_plan_keeps_user_schemes(capsys) -> None:
     assert cli.main(["study", "pqdpol", "--scheme", MINE, *changes, "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)["figures"]
     assert {row["algorithm"] for row in figures} == {"Falcon-512", "Mine"}
-
-
-def test_reduced_block_is_noted_in_its_row() -> None:
-    blocks = frames.blocks(["Falcon-512"])
-    blocks.attrs["provenance"] = {**frames.PROVENANCE, "transactions": 5000}
-    assert "1000 of 5000" in tables.block_table(blocks).text()
 
 
 @pytest.mark.native

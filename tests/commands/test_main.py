@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from pqchain import algorithms
-from pqchain.bench import operations as bench
 from pqchain.commands import console
 from pqchain.commands import main as cli
 from pqchain.commands.main import main
@@ -54,15 +53,6 @@ def test_table_without_successful_rows_exits_1(arguments, capsys):
     assert "unsupported" in capsys.readouterr().out
 
 
-def test_pqchain_error_exits_1_with_one_line(monkeypatch, capsys):
-    def fail(*given, **named):
-        raise CryptoFailure("the key may be damaged")
-
-    monkeypatch.setattr(bench, "measure", fail)
-    assert main(["bench"]) == 1
-    assert capsys.readouterr().err == "pqchain: the key may be damaged\n"
-
-
 @pytest.mark.parametrize(
     ("error", "code"),
     [
@@ -71,6 +61,7 @@ def test_pqchain_error_exits_1_with_one_line(monkeypatch, capsys):
         (InvalidResult("cannot be stored"), 1), (CryptoFailure("no key"), 1),
         (FileNotFoundError(2, "No such file", "a.csv"), 2),
         (PermissionError(13, "Permission denied", "a.csv"), 2), (OSError(28, "No space left"), 1),
+        (MemoryError("Unable to allocate 9 TiB"), 1), (KeyboardInterrupt(), 130),
     ],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip
@@ -104,15 +95,6 @@ def test_unwritable_output_is_rejected_before_the_work(command, measured, blocks
         assert captured.out == ""
     assert measured == blocks == []
     assert [child.name for child in tmp_path.iterdir()] == ["a.json"]
-
-
-def test_interruption_exits_130(monkeypatch, capsys):
-    def interrupt(*given, **named):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(bench, "measure", interrupt)
-    assert main(["bench"]) == 130
-    assert capsys.readouterr().err == "pqchain: interrupted\n"
 
 
 @pytest.mark.parametrize(
@@ -158,37 +140,6 @@ def test_closed_stream_gives_no_traceback(closed, code, said):
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert ("Falcon-512" in done.stdout) == (code == 0)
-
-
-def test_help_loads_nothing_heavy():
-    probe = (
-        "import sys; from pqchain.commands.main import main; code = main(['--help']); "
-        "heavy = {'numpy', 'pandas', 'matplotlib', 'oqs', 'tqdm'} & set(sys.modules); "
-        "sys.exit(f'{code} {heavy}' if code or heavy else 0)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", probe], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-
-
-def test_memory_error_is_one_line(monkeypatch, capsys):
-    def fail(*given, **named):
-        raise MemoryError("Unable to allocate 9 TiB")
-
-    monkeypatch.setattr(algorithms, "names", fail)
-    assert main(["algorithms"]) == 1
-    assert "out of memory (Unable to allocate 9 TiB); ask for less" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("arguments", "message"), [([], "COMMAND"), (["--jsn"], "COMMAND")])
-def test_missing_command_is_rejected(arguments, message, refused):
-    refused(arguments, message)
-
-
-@pytest.mark.parametrize("arguments", [["bnech"], ["bnech", "--help"], ["--", "bnech"]])
-def test_unknown_command_suggests_near_names(arguments, refused):
-    refused(arguments, "unknown command 'bnech'; did you mean 'bench'?")
 
 
 LEAVES = [
@@ -240,6 +191,10 @@ def test_help_lists_every_option_once_in_eighty_columns(words, capsys, monkeypat
         ("algorithms --json --latex", "exclude each other"),
         ("algorithms extra", "unexpected argument 'extra'"),
         ("study pqdpol --draws 2.5", "--draws must be a whole number; got '2.5'"),
+        ("", "name a COMMAND: algorithms"),
+        ("--jsn", "name a COMMAND: algorithms"),
+        ("bnech --help", "unknown command 'bnech'; did you mean 'bench'?"),
+        ("-- bnech", "unknown command 'bnech'; did you mean 'bench'?"),
         ("falcon", "name a COMMAND: profile, model"),
         ("falcon modle", "unknown command 'modle'; did you mean 'model'?"),
         ("engine run", "NAME must be given a value"),

@@ -35,12 +35,6 @@ def test_table_is_shown_as_printed(capsys):
     assert shown["units"]["sign_seconds"] == "s"
 
 
-def test_numbers_without_a_value_are_null(capsys):
-    assert main(["papers", "mini-blockchain", "blockchain", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
-    assert {row["value"] for row in rows if row["quantity"] == "block_hash"} == {None}
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

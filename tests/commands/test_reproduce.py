@@ -60,7 +60,3 @@ def test_uncreatable_folder_is_a_usage_error(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench, "measure", lambda *given, **named: pytest.fail("measured"))
     assert main(["reproduce", "--output", str(occupied / "below")]) == 2
     assert "cannot be written" in capsys.readouterr().err
-
-
-def test_unknown_work_is_rejected(refused):
-    refused(["reproduce", "--only", "nobody"], "unknown paper 'nobody'")

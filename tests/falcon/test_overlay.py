@@ -6,7 +6,7 @@ import importlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
@@ -186,13 +186,6 @@ def test_failure_while_signing(pynq: Pynq, bitstream: Path, stage: str, error: E
     assert len(pynq.buffers) == count, "a board that failed is not used again"
 
 
-def test_buffers_are_kept_if_the_core_may_run(pynq: Pynq, bitstream: Path) -> None:
-    signer = FalconSigner(512, "auto", bitstream=bitstream)
-    pynq.fail = {"wait": KeyError("CTRL")}
-    sign(signer)
-    assert len(signer._board._buffers_in_use) == 2  # type: ignore[union-attr]
-
-
 def test_buffers_are_kept_after_an_interrupt(pynq: Pynq, bitstream: Path) -> None:
     signer = FalconSigner(512, "auto", bitstream=bitstream)
     _, secret_key = signer.generate_keypair()
@@ -238,13 +231,6 @@ def test_failure_while_pynq_is_imported(
         FalconSigner(512, "overlay", bitstream=bitstream)
     signer = FalconSigner(512, "auto", bitstream=bitstream)
     assert signer.backend == "kernel" and type(error).__name__ in signer.reason
-
-
-def test_folder_named_pynq_is_not_pynq(
-    pynq: Pynq, bitstream: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "pynq", SimpleNamespace())  # type: ignore[arg-type]
-    assert "has no attribute 'DefaultIP'" in FalconSigner(512, bitstream=bitstream).reason
 
 
 @pytest.mark.parametrize("text", ["\xff", 'VIVADOVERSION="' + 30 * "2"])

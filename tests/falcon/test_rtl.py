@@ -143,11 +143,6 @@ def test_boards_have_the_median_of_their_placements(monkeypatch: pytest.MonkeyPa
     assert rtl.boards().empty
 
 
-def test_clock_is_never_that_of_one_placement() -> None:
-    placements = rtl.times()["placements"]
-    assert ((placements == 0) | (placements >= 5)).all()
-
-
 def test_damaged_figures_are_an_error(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installation, "data", lambda name: tmp_path)
     with pytest.raises(DataError, match="restore the file"):

@@ -70,11 +70,6 @@ def test_provenance_names_no_person_host_or_folder() -> None:
     assert getpass.getuser() not in values
 
 
-def test_machine_id_is_stable() -> None:
-    first, second = machine.provenance(), machine.provenance()
-    assert first["machine_id"] == second["machine_id"]
-
-
 @pytest.mark.parametrize(
     ("model", "slug"),
     [
@@ -161,12 +156,6 @@ def test_commit_is_unknown_without_git(tmp_path: Path, monkeypatch: pytest.Monke
     assert machine._commit(tmp_path) == ""
     monkeypatch.setenv("PATH", "")
     assert machine._commit(tmp_path) == ""
-
-
-def test_load_is_a_share_of_the_processors(monkeypatch):
-    monkeypatch.setattr(machine.os, "getloadavg", lambda: (3.0, 0.0, 0.0))
-    monkeypatch.setattr(machine.os, "cpu_count", lambda: 4)
-    assert machine.load_share() == 0.75
 
 
 def test_provenance_without_pyperf_has_the_machine_id(monkeypatch) -> None:
