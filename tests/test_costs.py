@@ -13,32 +13,17 @@ from pqchain.costs import Costs, CostTable, MissingCosts
 from pqchain.errors import DataError, UnknownAlgorithm, UsageError
 from tests.frames import all_three, timed_operations
 
-FALCON = Costs(
-    algorithm="Falcon-512",
-    public_key_bytes=897,
-    signature_bytes=655,
-    generate_keypair_seconds=0.006,
-    sign_seconds=0.0002,
-    verify_seconds=0.00004,
-    source="test",
-)
-DILITHIUM = dataclasses.replace(
-    FALCON, algorithm="Dilithium2", public_key_bytes=1312, signature_bytes=2420
-)
-
-
-# One algorithm
+SIZES = {"public_key_bytes": 897, "signature_bytes": 655}
+TIMES = ("generate_keypair_seconds", "sign_seconds", "verify_seconds")
+FALCON = Costs(algorithm="Falcon-512", **SIZES, **dict.fromkeys(TIMES, 0.0002), source="test")
+DILITHIUM = dataclasses.replace(FALCON, algorithm="Dilithium2", public_key_bytes=1312)
 
 
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
         ("algorithm", "Falcon 512", "is an alias; use the canonical name 'Falcon-512'"),
-        (
-            "public_key_bytes",
-            0,
-            "public_key_bytes of Falcon-512 must be a whole number from 1.* got 0",
-        ),
+        ("public_key_bytes", 0, "public_key_bytes of Falcon-512 must be a whole number .* got 0"),
         ("signature_bytes", 655.5, "signature_bytes of Falcon-512 must be .* got 655.5"),
         ("signature_bytes", True, "signature_bytes of Falcon-512 must be .* got True"),
         ("sign_seconds", -1.0, r"sign_seconds of Falcon-512 must be a number from 0.* got -1\.0"),
@@ -56,9 +41,6 @@ def test_unknown_algorithm_is_rejected():
         dataclasses.replace(FALCON, algorithm="Falcon512")
 
 
-# A table
-
-
 def test_table_is_a_mapping_in_registry_order():
     table = CostTable(rows=(FALCON, DILITHIUM), source="test")
     assert list(table) == ["Dilithium2", "Falcon-512"]
@@ -74,23 +56,19 @@ def test_table_is_a_mapping_in_registry_order():
 def test_table_is_identified_by_its_content():
     one = CostTable(rows=(FALCON, DILITHIUM), source="test", gaps=(("Hawk-512", "why"),))
     other = CostTable(rows=(DILITHIUM, FALCON), source="test")
-    assert one == other
-    assert hash(one) == hash(other)
+    assert one == other and hash(one) == hash(other)
     assert one != CostTable(rows=(FALCON, DILITHIUM), source="elsewhere")
     assert pickle.loads(pickle.dumps(one)) == one
 
 
 def test_missing_algorithm_states_the_reason():
     table = CostTable(rows=(FALCON,), source="test", gaps=(("Hawk-512", "sign failed"),))
-    with pytest.raises(MissingCosts) as caught:
+    expected = "^no costs of 'Hawk-512' in 'test': sign failed; the table has Falcon-512$"
+    with pytest.raises(MissingCosts, match=expected):
         table["Hawk-512"]
-    assert str(caught.value) == (
-        "no costs of 'Hawk-512' in 'test': sign failed; the table has Falcon-512"
-    )
-    with pytest.raises(DataError, match="it is not in the table"):
-        table["Dilithium2"]
-    with pytest.raises(KeyError):
-        table["Dilithium2"]
+    for kind in (DataError, KeyError):
+        with pytest.raises(kind, match="it is not in the table"):
+            table["Dilithium2"]
     with pytest.raises(UnknownAlgorithm):
         table["Falcon512"]
 
@@ -100,23 +78,12 @@ def test_duplicate_algorithm_is_rejected():
         CostTable(rows=(FALCON, FALCON), source="test")
 
 
-# From measurements
-
-
 def test_from_frame_takes_medians_and_the_sizes_of_the_registry():
     table = costs.from_frame(timed_operations(*all_three("Falcon-512", "liboqs-0.13/avx2", 0.5)))
     assert table.source == "measured:test-machine"
-    assert dict(table) == {
-        "Falcon-512": Costs(
-            algorithm="Falcon-512",
-            public_key_bytes=897,
-            signature_bytes=655,
-            generate_keypair_seconds=0.5,
-            sign_seconds=0.5,
-            verify_seconds=0.5,
-            source="liboqs-0.13/avx2 on test-machine",
-        )
-    }
+    times = dict.fromkeys(TIMES, 0.5)
+    row = dataclasses.replace(FALCON, **times, source="liboqs-0.13/avx2 on test-machine")
+    assert dict(table) == {"Falcon-512": row}
 
 
 def test_from_frame_prefers_avx2_then_the_fastest():
@@ -130,9 +97,7 @@ def test_from_frame_prefers_avx2_then_the_fastest():
     assert table["Falcon-512"].sign_seconds == 0.2
     assert table["ECDSA-P256"].sign_seconds == 0.3
     assert costs.from_frame(frame, "liboqs-0.13/ref")["Falcon-512"].sign_seconds == 0.1
-
-
-def test_from_frame_falls_back_where_avx2_cannot_run():
+    # The reference code where AVX2 cannot run.
     frame = timed_operations(
         *all_three("Falcon-512", "liboqs-0.13/avx2", float("nan"), "unsupported"),
         *all_three("Falcon-512", "liboqs-0.13/ref", 0.1),
@@ -173,14 +138,10 @@ def test_from_frame_without_complete_rows_is_empty():
         costs.from_frame(frame, "hawk/ref")
 
 
-def test_from_frame_needs_provenance():
+def test_from_frame_names_missing_provenance_and_columns():
     frame = timed_operations(*all_three("Falcon-512", "liboqs-0.13/ref", 0.1))
     frame.attrs = {}
     assert costs.from_frame(frame).source == "measured:unknown machine"
-
-
-def test_from_frame_names_missing_columns():
-    frame = timed_operations(*all_three("Falcon-512", "liboqs-0.13/ref", 0.1))
     expected = r"must have the columns .*status, reason; got a table without reason"
     with pytest.raises(DataError, match=expected):
         costs.from_frame(frame.drop(columns="reason"))
@@ -189,16 +150,11 @@ def test_from_frame_names_missing_columns():
 SIGNATURES = [name for name, row in ALGORITHMS.items() if row.kind == "signature"]
 
 
-@given(
-    medians=st.dictionaries(
-        st.tuples(
-            st.sampled_from(SIGNATURES[:4]),
-            st.sampled_from(["liboqs-0.13/ref", "liboqs-0.13/dispatch"]),
-        ),
-        st.floats(1e-6, 1.0),
-        min_size=1,
-    )
-)
+LIBRARIES = ["liboqs-0.13/ref", "liboqs-0.13/dispatch"]
+NAMES = st.tuples(st.sampled_from(SIGNATURES[:4]), st.sampled_from(LIBRARIES))
+
+
+@given(medians=st.dictionaries(NAMES, st.floats(1e-6, 1.0), min_size=1))
 def test_from_frame_takes_the_fastest_of_each(medians):
     rows = [row for (name, how), median in medians.items() for row in all_three(name, how, median)]
     table = costs.from_frame(timed_operations(*rows))

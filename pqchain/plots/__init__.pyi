@@ -7,13 +7,11 @@ from .canvas import (
     screen_svg as screen_svg,
     style as style,
 )
-from .certificates import *
 from .consensus import *
 from .dots import *
 from .fields import *
 from .marks import FAMILIES as FAMILIES, Mark as Mark, mark_of as mark_of
 from .reencode import *
-from .runs import *
 from .sizes import *
 from .speed import *
 from .study import *

@@ -6,10 +6,9 @@ import io
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
 import matplotlib as mpl
@@ -31,10 +30,10 @@ _SHEET = Path(__file__).with_name("pqchain.mplstyle")
 
 Format = Literal["svg", "png", "pdf", "pgf"]
 
-WIDTHS = MappingProxyType({"single": 3.5, "double": 7.16})
+WIDTHS = {"single": 3.5, "double": 7.16}
 """Inches of one column of a two-column page of IEEE, and of both."""
 
-_PER_INCH = MappingProxyType({"in": 1.0, "cm": 2.54, "mm": 25.4, "pt": 72.27})
+_PER_INCH = {"in": 1.0, "cm": 2.54, "mm": 25.4, "pt": 72.27}
 
 LEAST_INCHES, MOST_INCHES = 2.5, 20.0
 
@@ -154,8 +153,14 @@ class Drawing(Figure):
 
 
 @contextmanager
-def panels(rows: int, columns: int, height_inches: float) -> Iterator[list[Axes]]:
-    """Yield the axes of a new figure, row by row; pqchain's style applies within the block."""
+def panels(
+    rows: int, columns: int, height_inches: float, ax: Axes | None = None
+) -> Iterator[list[Axes]]:
+    """Yield the axes of a new figure, row by row, in pqchain's style; only `ax` if it is given."""
+    if ax is not None:
+        yield [ax]
+        _name_log_scales(ax)
+        return
     with sheets.context([str(_SHEET), {"font.size": points()}]):
         height = min(0.85 * height_inches, _HIGHEST_INCHES) if narrow() else height_inches
         figure = Drawing(figsize=(figure_inches(), height), layout="constrained")
@@ -172,10 +177,8 @@ def panels(rows: int, columns: int, height_inches: float) -> Iterator[list[Axes]
 @contextmanager
 def canvas(ax: Axes | None, height_inches: float) -> Iterator[Axes]:
     """Yield `ax` unchanged if given, or new axes in pqchain's style."""
-    with nullcontext([ax]) if ax is not None else panels(1, 1, height_inches) as (axes,):
+    with panels(1, 1, height_inches, ax) as (axes,):
         yield axes
-        if ax is not None:
-            _name_log_scales(ax)
 
 
 def _name_log_scales(axes: Axes) -> None:
@@ -252,26 +255,15 @@ def legend_above(axes: Axes, most: int, handles: Sequence[Any] | None = None) ->
         longest = sum(max(part) for part in np.array_split([*map(len, entries)], count))
         if (_EM * longest + 4.6 * count) * em < figure.get_figwidth():
             columns = count
-    room: dict[str, Any] = {
-        "handletextpad": 0.4,
-        "columnspacing": 1.6,
-        "borderaxespad": 0.3,
-        "fontsize": size,
-    }
+    handles, labels = list(entries.values()), list(entries)
+    room: dict[str, Any] = {"handletextpad": 0.4, "columnspacing": 1.6, "borderaxespad": 0.3}
+    room |= {"fontsize": size, "ncol": columns}
     # Matplotlib 3.5 of the PYNQ image has no legends outside of axes.
     if isinstance(figure, Drawing) and mpl.__version_info__ >= (3, 7):
-        width = figure_inches() - 5 * em
-        figure.legend(
-            list(entries.values()),
-            [fill(label, width) for label in entries],
-            loc="outside upper left",
-            ncol=columns,
-            alignment="left",
-            **room,
-        )
+        labels = [fill(label, figure_inches() - 5 * em) for label in labels]
+        figure.legend(handles, labels, loc="outside upper left", alignment="left", **room)
     else:
-        place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1)}
-        axes.legend(list(entries.values()), list(entries), ncol=columns, **(place | room))
+        axes.legend(handles, labels, loc="lower left", bbox_to_anchor=(0, 1), **room)
 
 
 def panel_title(axes: Axes, text: str) -> None:

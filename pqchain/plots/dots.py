@@ -168,11 +168,9 @@ def _heights(frame: pd.DataFrame, *, is_sorted: bool) -> dict[str, float]:
     height, before = 0.0, None
 
     def key(row: str) -> tuple[bool, float]:
-        if is_sorted:
-            return marks.mark_of(rows[row]).post_quantum, float(
-                np.nan_to_num(middle[row], nan=1e99)
-            )
-        return False, place.get(rows[row], len(place))
+        if not is_sorted:
+            return False, place.get(rows[row], len(place))
+        return marks.mark_of(rows[row]).post_quantum, float(np.nan_to_num(middle[row], nan=1e99))
 
     for row in sorted(rows, key=key):
         algorithm = ALGORITHMS.get(rows[row])

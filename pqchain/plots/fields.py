@@ -75,9 +75,9 @@ def _goal(row: Any, space: str = " ") -> str:
 def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the scheme with the highest capacity for each pair of factors of two inputs.
 
-    Takes a frame of `plane`; a column `study`, the title of its plan, is the start of the title. No
-    transaction fits in empty cells; an outline marks the unchanged study. The colour is the
-    stronger, the greater the margin over the second. Raises DataError, UsageError.
+    Takes a frame of `plane`. No transaction fits in empty cells; an outline marks the unchanged
+    study. The colour is the stronger, the greater the margin over the second. Raises DataError,
+    UsageError.
     """
     columns = "across upwards across_factor upwards_factor winner capacity_per_second margin"
     canvas.require(frame, columns)
@@ -105,7 +105,7 @@ def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         first = frame["winner"].iloc[int(steps.argmin())]
         text = f"{first} has the highest capacity today" if first else "No scheme fits today"
         text += f" and in {(frame['winner'] == first).mean():.0%} of the cases shown"
-        canvas.headline(axes, ": ".join(filter(None, [marks.chain_of(frame), text])))
+        canvas.headline(axes, text)
     return axes
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -42,26 +41,22 @@ _FAMILIES_BY_COLOUR = {
     "sky": {"ML-KEM": "o", "Kyber": "s", "Saber": "^", "FrodoKEM": "D"},
 }
 
-FAMILIES: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        family: (colour, marker)
-        for colour, markers in _FAMILIES_BY_COLOUR.items()
-        for family, marker in markers.items()
-    }
-)
+FAMILIES: Mapping[str, tuple[str, str]] = {
+    family: (colour, marker)
+    for colour, markers in _FAMILIES_BY_COLOUR.items()
+    for family, marker in markers.items()
+}
 """Colour and mark of each family of schemes, in every figure. Families of one colour rest on
 related problems; grey ones are broken by Shor's algorithm."""
 
-OPERATION_MARKS = MappingProxyType(
-    {
-        "generate_keypair": "d",
-        "sign": ">",
-        "encapsulate": ">",
-        "verify": "o",
-        "decapsulate": "o",
-        "decode_key": "x",
-    }
-)
+OPERATION_MARKS = {
+    "generate_keypair": "d",
+    "sign": ">",
+    "encapsulate": ">",
+    "verify": "o",
+    "decapsulate": "o",
+    "decode_key": "x",
+}
 """Marks of operations where rows name the schemes; the colour is that of the family."""
 
 
@@ -132,11 +127,6 @@ TIE = 1.02
 """Ratios below this are no difference, in every figure, as in `bench.comparing`."""
 
 TIE_PERCENT = f"{100 * (TIE - 1):.0f}{figures.NARROW_SPACE}%"
-
-
-def chain_of(frame: pd.DataFrame) -> str:
-    """Return the chain of the column `study`, the title of a plan; "" without this column."""
-    return str(frame["study"].iloc[0]).partition(":")[0] if "study" in frame else ""
 
 
 def change(percent: float, decimals: int = 1) -> str:
@@ -221,9 +211,7 @@ def name_levels(axes: Axes, names: Sequence[str], levels: Sequence[float] = ()) 
     axes.tick_params(axis="y", length=0)
 
 
-_BACKGROUND = MappingProxyType(
-    {"facecolor": canvas.PAPER, "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
-)
+_BACKGROUND = {"facecolor": canvas.PAPER, "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
 """Box behind a text, which lets lines shine through little."""
 
 

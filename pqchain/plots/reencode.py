@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -15,41 +14,37 @@ from pqchain.figures import BYTES, SECONDS, Kind
 from pqchain.plots import canvas, dots, marks
 from pqchain.plots.marks import props
 
-_PHASES = MappingProxyType(
-    {
-        "transfer": ("indigo", ""),
-        "decode": ("crimson", "///"),
-        "encode": ("teal", "..."),
-        "io": ("ink", ""),
-        "other": ("line", ""),
-    }
-)
+_PHASES = {
+    "transfer": ("indigo", ""),
+    "decode": ("crimson", "///"),
+    "encode": ("teal", "..."),
+    "io": ("ink", ""),
+    "other": ("line", ""),
+}
 """Colour and hatching by phase; hatching makes them distinct in grey."""
 
-_WAYS = MappingProxyType(
-    {
-        "quic": "QUIC with NewReno",
-        "tcp": "TCP with TLS",
-        "quic-one-stream": "NewReno, one stream",
-        "quic-cubic": "QUIC with CUBIC",
-        "quic-bbr": "QUIC with BBR",
-        "quic-fresh": "NewReno, new sessions",
-        "quic-0-rtt": "NewReno, 0-RTT",
-    }
-)
+_WAYS = {
+    "quic": "QUIC with NewReno",
+    "tcp": "TCP with TLS",
+    "quic-one-stream": "NewReno, one stream",
+    "quic-cubic": "QUIC with CUBIC",
+    "quic-bbr": "QUIC with BBR",
+    "quic-fresh": "NewReno, new sessions",
+    "quic-0-rtt": "NewReno, 0-RTT",
+}
 """Configurations of `reencode.sweeps.WAYS` by their congestion control, streams and sessions."""
 
-_MODES = MappingProxyType({"virtual": "in simulated time", "netns": "between network namespaces"})
+_MODES = {"virtual": "in simulated time", "netns": "between network namespaces"}
 
-_TRANSPORTS = MappingProxyType(
-    {
-        "tcp": "TCP",
-        "tcp-tls": "TCP with TLS",
-        "aioquic": "QUIC (aioquic)",
-        "native": "QUIC (native)",
-        "grpc": "gRPC",
-    }
-)
+_TRANSPORTS = {
+    "tcp": "TCP",
+    "tcp-tls": "TCP with TLS",
+    "aioquic": "QUIC (aioquic)",
+    "native": "QUIC (native)",
+    "grpc": "gRPC",
+}
+
+_TIMES = "transfer_seconds low_seconds high_seconds wire_limit_seconds"
 
 _LABELLED_PERCENT = 10
 """Smaller shares have no label, which would not fit; in narrow figures it is twice as much."""
@@ -165,11 +160,7 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     the excess over the limit of the link; a column verdict names the transports that the processor
     limits. Raises DataError, UsageError.
     """
-    canvas.require(
-        table,
-        "mode transport bits_per_second block_bytes repeats transfer_seconds low_seconds "
-        "high_seconds wire_limit_seconds status",
-    )
+    canvas.require(table, f"mode transport bits_per_second block_bytes repeats status {_TIMES}")
     limit = table["wire_limit_seconds"].max()
     # The fastest first, and last those that did not run.
     table = table.sort_values("transfer_seconds", kind="stable")
@@ -226,11 +217,8 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     repeats and status. Whiskers go from the shortest to the longest run; a tick shows the limit of
     the link. Raises DataError, UsageError.
     """
-    canvas.require(
-        frame,
-        "way mode bits_per_second delay_seconds loss transfer_seconds low_seconds high_seconds "
-        "wire_limit_seconds blocks block_bytes repeats status",
-    )
+    canvas.require(frame, f"way mode bits_per_second delay_seconds loss {_TIMES}")
+    canvas.require(frame, "blocks block_bytes repeats status")
     conditions = ["bits_per_second", "delay_seconds", "loss"]
     links = [_link(*link) for link in zip(*(frame[name] for name in conditions), strict=True)]
     seconds, repeats = frame["transfer_seconds"], frame["repeats"].max()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Literal
 
 import pandas as pd
@@ -18,9 +17,7 @@ from pqchain.plots import canvas, dots, marks
 from pqchain.plots.marks import props
 from pqchain.results.measurements import algorithms_of
 
-_PARTS = MappingProxyType(
-    {"public key": "s", "signature": "o", "ciphertext": "o", "secret key": "x"}
-)
+_PARTS = {"public key": "s", "signature": "o", "ciphertext": "o", "secret key": "x"}
 """Marks of sizes; the sum of the first two is a large mark of the family."""
 
 _SUM = props(marker="|", markersize=12, markeredgewidth=1.8, linestyle="none")

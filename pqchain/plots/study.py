@@ -123,12 +123,10 @@ def plot_capacity(
         )
         marks.grid(axes, "x")
         style = props(edgecolor=canvas.PAPER)
+        looks = zip(bound, map(canvas.look, range(len(bound))), marks.HATCHES, strict=False)
         handles = [
-            Patch(
-                facecolor=canvas.look(at)[0], hatch=marks.HATCHES[at], label=f"limit: {it}", **style
-            )
-            for at, it in enumerate(bound)
-            if len(bound) > 1
+            Patch(facecolor=colour, hatch=hatch, label=f"limit: {it}", **style)
+            for it, (colour, _), hatch in (looks if len(bound) > 1 else ())
         ]
         if before:
             handles.append(Patch(facecolor="none", edgecolor=canvas.INK, label="at the start"))
@@ -136,7 +134,8 @@ def plot_capacity(
             canvas.legend_above(axes, 3, handles)
         shown = pd.Series(dict(zip(names, value, strict=True)))
         text = marks.extremes(label or "Transactions per second", shown, figures.significant)
-        canvas.headline(axes, ": ".join(filter(None, (marks.chain_of(frame), text))))
+        chain = str(frame["study"].iloc[0]).partition(":")[0] if "study" in frame else ""
+        canvas.headline(axes, f"{chain}: {text}" if chain else text)
     return axes
 
 
@@ -167,9 +166,8 @@ def plot_cost_on_chains(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         axes.set_xticks(range(len(schemes)), [textwrap.fill(name, width) for name in schemes])
         axes.tick_params(axis="x", labelrotation=90 if canvas.narrow() else 0)
         marked = [f"{it}{'' if tested[it] else figures.NARROW_SPACE + '*'}" for it in titles]
-        axes.set_yticks(
-            range(len(titles)), [canvas.fill(it, 1.2) if canvas.narrow() else it for it in marked]
-        )
+        shown = [canvas.fill(it, 1.2) if canvas.narrow() else it for it in marked]
+        axes.set_yticks(range(len(titles)), shown)
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         untested = "" if all(tested.values()) else "*: model not tested by an observation"
@@ -184,13 +182,11 @@ def plot_cost_on_chains(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw latency over the arrival rate, a line for each scheme; both axes are logarithmic.
 
-    Takes a frame of the contract "study-load". A column `load`, the arrivals as a share of the
-    capacity, places a wall at each scheme's capacity. A column `study`, the title of its plan, is
-    the start of the title. Raises DataError, UsageError.
+    Takes a frame of the contract "study-load"; dotted walls are at each scheme's capacity. Raises
+    DataError, UsageError.
     """
-    canvas.require(frame, "algorithm arrivals_per_second latency_seconds")
+    canvas.require(frame, "algorithm arrivals_per_second load latency_seconds")
     lines, walls = marks.dashes(dict.fromkeys(frame["algorithm"])), []
-    has_load = "load" in frame
     with canvas.canvas(ax, 4.2) as axes:
         axes.set(xscale="log", yscale="log")
         for algorithm, group in frame.groupby("algorithm", sort=False):
@@ -198,14 +194,12 @@ def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             rates, latencies = group["arrivals_per_second"], group["latency_seconds"]
             style = props(color=colour, linestyle=lines[str(algorithm)], linewidth=1.5)
             axes.plot(rates, latencies, label=str(algorithm), **style)
-            wall = float(rates.iloc[-1] / (group["load"].iloc[-1] if has_load else 1.0))
+            wall = float(rates.iloc[-1] / group["load"].iloc[-1])
             walls.append((wall, str(algorithm)))
-            if has_load:
-                axes.axvline(wall, color=colour, linewidth=0.9, linestyle=":", zorder=1)
+            axes.axvline(wall, color=colour, linewidth=0.9, linestyle=":", zorder=1)
         marks.log_ticks(axes, "y", marks.brief)
         marks.log_ticks(axes, "x", "{:g}".format)
-        dotted = "dotted: capacity with the scheme" if has_load else ""
-        canvas.x_label(axes, "arriving transactions per second", dotted)
+        canvas.x_label(axes, "arriving transactions per second", "dotted: capacity with the scheme")
         axes.set_ylabel("mean latency of a transaction, modelled")
         marks.grid(axes)
         shown = pd.Series({name: wall for wall, name in walls})
@@ -215,31 +209,27 @@ def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         drawn = [line for line in axes.get_lines() if line.get_label() in order]
         drawn.sort(key=lambda line: order[str(line.get_label())])
         canvas.legend_above(axes, 5, drawn)
-        canvas.headline(axes, ": ".join(filter(None, (marks.chain_of(frame), text))))
+        canvas.headline(axes, text)
     return axes
 
 
 def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the shares of accounts that moved and that wait by day, and below the chain's growth.
 
-    Takes a frame of the contract "study-migration"; columns `study` and `algorithm`, the title of a
-    plan and the new scheme, are the start of the title, and a column `item` has another word for
-    accounts, such as outputs. With `ax` only the shares are drawn; the axes of the shares are
-    returned. Raises DataError, UsageError.
+    Takes a frame of the contract "study-migration". With `ax` only the shares are drawn; the axes
+    of the shares are returned. Raises DataError, UsageError.
     """
     canvas.require(frame, "day moved_share waiting_share carried_per_second wanted_per_second")
     canvas.require(frame, "growth_bytes_per_day")
     events = _events(frame)
-    items = str(frame["item"].iloc[0]) if "item" in frame else "accounts"
-    with canvas.panels(2, 1, 4.4) if ax is None else canvas.canvas(ax, 3.0) as drawn:
-        shares, *others = [drawn] if isinstance(drawn, Axes) else drawn
+    with canvas.panels(2, 1, 4.4, ax) as (shares, *others):
         moved, waiting, bytes_look = (canvas.look(at)[0] for at in range(3))
         style = props(color=moved, linewidth=1.6)
         shares.plot(frame["day"], 100 * frame["moved_share"], label="moved", **style)
         style = props(color=waiting, linewidth=1.6, linestyle=(0, (5, 1.5)))
         label = "waiting for room in blocks"
         shares.plot(frame["day"], 100 * frame["waiting_share"], label=label, **style)
-        shares.set(ylabel=f"% of the {items}", ylim=(0, 103))
+        shares.set(ylabel="% of the accounts", ylim=(0, 103))
         marks.grid(shares)
         for growth in others:
             style = props(color=bytes_look, linewidth=1.6)
@@ -264,14 +254,9 @@ def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         canvas.legend_above(shares, 2)
         last = frame.iloc[-1]
         first, then = (BYTES.text(frame["growth_bytes_per_day"].iloc[at]) for at in (0, -1))
-        text = f"{100 * last['moved_share']:.4g}{figures.NARROW_SPACE}% of the {items} have moved "
+        text = f"{100 * last['moved_share']:.4g}{figures.NARROW_SPACE}% of the accounts have moved "
         text += f"by day {figures.integer(last['day'])}; growth rises from {first} to {then} a day"
-        names = [
-            marks.chain_of(frame),
-            *(frame["algorithm"].iloc[:1] if "algorithm" in frame else []),
-        ]
-        title = " to ".join(filter(None, names))
-        canvas.headline(shares, f"{title}: {text}" if title else text)
+        canvas.headline(shares, text)
     return shares
 
 
@@ -279,11 +264,9 @@ def _events(frame: pd.DataFrame) -> dict[str, list[float]]:
     """Return the days on which blocks are full and moves wait, at which the curves bend."""
     is_full = frame["carried_per_second"] < frame["wanted_per_second"]
     is_waiting = frame["waiting_share"] > 0
+    days_of = {"blocks are full": frame["day"][is_full], "moves wait": frame["day"][is_waiting]}
     return {
         what: [days.min(), *([days.max()] if days.max() < frame["day"].max() else [])]
-        for what, days in (
-            ("blocks are full", frame["day"][is_full]),
-            ("moves wait", frame["day"][is_waiting]),
-        )
+        for what, days in days_of.items()
         if len(days)
     }

@@ -105,7 +105,7 @@ def capacity() -> pd.DataFrame:
 def load() -> pd.DataFrame:
     rows = grid(algorithm=SCHEMES, step=range(4))
     latency = 7.0 * 2 ** rows["step"] + number(rows["algorithm"])
-    return rows.assign(arrivals_per_second=10.0 ** rows["step"], latency_seconds=latency)
+    return rows.assign(arrivals_per_second=10.0 ** rows["step"], latency_seconds=latency, load=0.5)
 
 
 def tornado() -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Axes, figures and files of all plots."""
+"""Axes, figures, files, colours and marks of all plots."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from pqchain import plots
+from pqchain.algorithms import FAMILIES, names
 from pqchain.errors import DataError, Unsupported, UsageError
 from pqchain.plots import canvas
 from pqchain.plots.canvas import figure_of
+from pqchain.plots.marks import apart, mark_of
 from pqchain.render import palette
 from tests import frames
+from tests.plots.common import contrast, lightness
 from tests.plots.samples import SAMPLES, draw
 
 
@@ -34,8 +37,8 @@ def test_ticks_carry_readable_units() -> None:
 
 @pytest.mark.parametrize("kind", [kind for kind in plots.KINDS if kind != "sizes"])
 def test_wrong_frames_are_rejected(kind: str) -> None:
-    frame = SAMPLES[kind][0]()
-    _, *others = SAMPLES[kind]
+    build, *others = SAMPLES[kind]
+    frame = build()
     with pytest.raises(UsageError, match="this plot must get a pandas DataFrame; got None"):
         plots.find(kind)(None, *others)
     with pytest.raises(DataError, match="this plot"):
@@ -68,10 +71,7 @@ def test_new_figure_is_170_mm_wide_and_unknown_to_pyplot() -> None:
 @pytest.mark.parametrize("file_format", ["svg", "png"])
 def test_rendering_twice_gives_the_same_bytes(file_format: str) -> None:
     """Files contain no date and no random identifier."""
-    first, second = (
-        plots.figure_bytes(plots.plot_speed(frames.measurements(["Falcon-512"])), file_format)  # type: ignore[arg-type]
-        for _ in range(2)
-    )
+    first, second = (plots.figure_bytes(draw("speed"), file_format) for _ in range(2))  # type: ignore[arg-type]
     assert first == second
     assert first.startswith(b"\x89PNG" if file_format == "png" else b"<?xml")
 
@@ -162,3 +162,47 @@ def test_print_uses_the_colours_of_print() -> None:
 def test_missing_pgf_requirements_are_named() -> None:
     with pytest.raises(Unsupported, match="install texlive"):
         plots.figure_bytes(plots.plot_sizes(["Falcon-512"]), "pgf")
+
+
+def test_every_family_has_a_colour_and_mark_of_its_own() -> None:
+    assert set(FAMILIES) <= set(plots.FAMILIES)
+    looks = list(plots.FAMILIES.values())
+    assert len(set(looks)) == len(looks)
+    assert {colour for colour, _ in looks} <= set(palette.COLOURS)
+
+
+def test_classical_schemes_are_grey_and_published_values_hollow() -> None:
+    for name in names():
+        mark = mark_of(name)
+        is_grey = mark.colour == palette.light("grey")
+        assert is_grey == (not mark.post_quantum), name
+        assert mark.style()["markerfacecolor"] == mark.colour
+        assert mark.style(is_published=True)["markerfacecolor"] == palette.light("paper")
+
+
+@pytest.mark.parametrize("places", [[5.0, 5.0, 5.0], [0.0, 1.0, 99.0], [100.0, 100.0], [50.0]])
+def test_labels_keep_their_order_and_distance_within_the_axes(places: list[float]) -> None:
+    moved = apart(places, 10.0, 100.0)
+    order = sorted(moved)
+    assert all(after - before > 9.5 for before, after in pairwise(order))
+    assert min(moved) >= -0.5 and max(moved) <= 100.5
+
+
+FAMILY_COLOURS = {colour for colour, _ in plots.FAMILIES.values()}
+
+SERIES = ("indigo", "crimson", "violet", "teal", "slate", "olive")
+
+
+@pytest.mark.parametrize("names", [sorted(FAMILY_COLOURS), SERIES])
+def test_colours_differ_in_greyscale(names: tuple[str, ...]) -> None:
+    printed = [palette.COLOURS[name][2] for name in names]
+    steps = sorted(map(lightness, (*printed, plots.INK)))
+    assert min(after - before for before, after in pairwise(steps)) > 8
+    assert steps[-1] < 88
+
+
+def test_colours_have_contrast_on_light_and_dark_pages() -> None:
+    for column in (0, 1):
+        background = palette.COLOURS["paper"][column]
+        for name in {*FAMILY_COLOURS, *SERIES, "ink", "muted"}:
+            assert contrast(palette.COLOURS[name][column], background) > 3, (name, column)

@@ -33,7 +33,7 @@ def test_earlier_values_are_hollow_bars() -> None:
 
 
 def test_load_draws_a_line_and_a_wall_for_each_scheme_on_log_axes() -> None:
-    axes = plots.plot_load(samples.load().assign(load=0.5))
+    axes = plots.plot_load(samples.load())
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     rates, latencies = labelled_lines(axes)[SCHEMES[1]]
     assert rates == [1.0, 10.0, 100.0, 1000.0]
@@ -52,9 +52,7 @@ def test_migration_shows_percent_and_growth() -> None:
     assert list(growth.lines[0].get_ydata()) == [1e8, 2e8, 3e8]
     assert growth.get_ylabel().replace("\n", " ") == "growth of the chain per day"
     assert "blocks are full from day 200, moves wait from day 200 to 200" in notes(growth)
-    named = samples.migration().assign(study="Bitcoin: 600 s", algorithm="Falcon-512")
-    title = caption(plots.plot_migration(named.assign(item="outputs")))
-    assert title.startswith("Bitcoin to Falcon-512: 100 % of the outputs have moved")
+    assert caption(shares).startswith("100 % of the accounts have moved by day 700")
 
 
 def test_fields_in_print_have_a_hatch_for_each_scheme() -> None:
