@@ -117,7 +117,6 @@ def consensus(
     from pqchain import consensus as models
     from pqchain import scheduler as remote
     from pqchain.consensus import model, tables
-    from pqchain.consensus import remarks as remarks_of
     from pqchain.consensus.engines import simulate
     from pqchain.results import machine
 
@@ -169,7 +168,7 @@ def consensus(
         data["over_seeds"] = console.records(means)
         shown = tables.over_seeds(means)
     ok = (runs["status"] == "ok").all() and runs["is_safe"].all()
-    remarks = [*remarks_of.modelled(runs, table), *remarks_of.given(runs, table)]
+    remarks = [*tables.modelled_remarks(runs, table), *tables.given_remarks(runs, table)]
     return console.show(form, data, shown, remarks=remarks, ok=bool(ok))
 
 
@@ -185,7 +184,6 @@ def _run_delegates(
     from tqdm import tqdm
 
     from pqchain import consensus
-    from pqchain.consensus import remarks as remarks_of
     from pqchain.consensus import tables
     from pqchain.delegates import modes
     from pqchain.results import machine
@@ -211,9 +209,9 @@ def _run_delegates(
     data = {"kind": last.kind, "mode": mode, "transport": last.transport, "costs": costs.source}
     data |= {"runs": console.records(frame), **machines}
     remarks = [
-        *remarks_of.executed(frame, is_cluster=cluster is not None),
+        *tables.executed_remarks(frame, is_cluster=cluster is not None),
         *console.cluster_remarks(machines.get("cluster", {})),
-        *remarks_of.given(frame, costs),
+        *tables.given_remarks(frame, costs),
     ]
     ok = bool(frame["is_safe"].all() and frame["is_live"].all())
     return console.show(form, data, tables.delegates(frame), remarks=remarks, ok=ok)

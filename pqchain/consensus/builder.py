@@ -194,6 +194,13 @@ class ViewBuilder:
         )
         return nanoseconds(scenario.round_seconds + delay)
 
+    def deadline_ns(self, height: int, proposer: int, *, now: int) -> int:
+        """Return when a view that starts at `now` ends, in ns; NEVER without a timeout."""
+        timeout = self.scenario.view_timeout_seconds
+        if timeout is None:
+            return NEVER
+        return now + self.wait_ns(height, proposer) + nanoseconds(timeout)
+
     def rivals(self, height: int, winner: int, outcome: Outcome, *, now: int) -> int:
         """Count the delegates that released a block before they had verified the luckiest block."""
         return sum(
@@ -213,7 +220,6 @@ class ViewBuilder:
         all_to_all = scenario.exchange == "all-to-all"
         is_serial = scenario.network.law == "paper-serial"
         starts_ns = now + self.wait_ns(block.height, proposer)
-        timeout = scenario.view_timeout_seconds
         values = self._values(attempt, proposer, locks)
         willing = self.alive & ~self.equivocates & ((locks >= NEVER) | (locks == values))
         block_sign_ns = self.sign_ns if scenario.signed_blocks else 0
@@ -228,7 +234,7 @@ class ViewBuilder:
             count=scenario.delegate_count,
             proposer=proposer,
             ready_ns=starts_ns + (0 if is_serial else proposes_ns * int(self.slowness[proposer])),
-            deadline_ns=NEVER if timeout is None else starts_ns + nanoseconds(timeout),
+            deadline_ns=self.deadline_ns(block.height, proposer, now=now),
             all_to_all=all_to_all,
             sends_block=scenario.sends_block,
             serial_pair_ns=self.serial_pair_ns if is_serial else 0,

@@ -8,23 +8,31 @@ phases there are no locks. In a pipeline heights overlap; it has no views and no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal, get_args
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from tqdm import tqdm
 
 from pqchain.consensus.builder import Load, ModelBlock, ViewBuilder
 from pqchain.consensus.engines import fast
-from pqchain.consensus.runs import Height, Run, modelled_height, pipelined_height
+from pqchain.consensus.network import SECOND
+from pqchain.consensus.runs import Height, Run
 from pqchain.consensus.scenario import Scenario
-from pqchain.consensus.view import NEVER, Array, Outcome, View
+from pqchain.consensus.view import NEVER, Array, Flags, Outcome, View
 from pqchain.errors import UnknownName
 
 Engine = Literal["fast", "simpy"]
 
 ENGINES: tuple[Engine, ...] = get_args(Engine)
 """fast: compiled by numba where it is installed. simpy: the reference."""
+
+PlayView: TypeAlias = Callable[[int, int, int], tuple[Outcome, Array]]
+"""Function of a view's number, its proposer and the time at which it starts in ns, which returns
+its outcome and the value of each delegate's block."""
 
 
 def run(
@@ -42,17 +50,29 @@ def run(
     builder, load = ViewBuilder(scenario), load or Load(scenario)
     if scenario.pipelined:
         return Run(scenario=scenario, heights=tuple(_pipeline(builder, load, engine)))
-    now = 0
+    heights = run_heights(builder, load, partial(_view_player, builder, engine), progress=progress)
+    return Run(scenario=scenario, heights=heights)
+
+
+def run_heights(
+    builder: ViewBuilder,
+    load: Load,
+    begin: Callable[[ModelBlock], PlayView],
+    *,
+    progress: bool,
+) -> tuple[Height, ...]:
+    """Run heights until one is not final; `begin(block)` returns what plays its views."""
+    scenario, now = builder.scenario, 0
     heights: list[Height] = []
     for number in tqdm(range(scenario.blocks), disable=not progress, unit="block"):
         block = load.take(number, now=now)
         if block is None:  # the last transaction has been taken
             break
-        heights.append(_height(builder, block, engine))
+        heights.append(_height(builder, block, begin(block)))
         now = heights[-1].ended_ns
         if not heights[-1].is_final:
             break
-    return Run(scenario=scenario, heights=tuple(heights))
+    return tuple(heights)
 
 
 def single_view(scenario: Scenario) -> View:
@@ -68,33 +88,68 @@ def single_view(scenario: Scenario) -> View:
     )
 
 
-def _height(builder: ViewBuilder, block: ModelBlock, engine: Engine) -> Height:
-    """Simulate up to `max_views` views, until every live honest delegate has a final block."""
-    scenario, count = builder.scenario, builder.scenario.delegate_count
+def _height(builder: ViewBuilder, block: ModelBlock, play: PlayView) -> Height:
+    """Play up to `max_views` views, until every live honest delegate has a final block."""
+    scenario, honest = builder.scenario, builder.honest
     order = builder.order(block.height)
-    locks, final = np.full((2, count), NEVER, dtype=np.int64)
+    final = np.full(len(order), NEVER, dtype=np.int64)
     blocks: set[int] = set()
     outcomes: list[Outcome] = []
     now, rivals = block.starts_ns, 0
     for attempt in range(scenario.max_views):
-        proposer = int(order[attempt % count])
-        view = builder.view(block, attempt, proposer=proposer, now=now, locks=locks)
-        outcome = _play(engine, view)[0][1]
+        proposer = int(order[attempt % len(order)])
+        outcome, values = play(attempt, proposer, now)
         outcomes.append(outcome)
         if attempt == 0 and scenario.proposal == "luck":
             rivals = builder.rivals(block.height, proposer, outcome, now=now)
         ended = outcome.final_ns < NEVER
-        blocks |= {int(value) for value in np.unique(view.values[ended & builder.honest])}
+        blocks |= set(values[ended & honest].tolist())
         # The first final block of a delegate counts; later views do not replace it.
         final = np.where(ended & (final >= NEVER), outcome.final_ns, final)
-        locks = _locked(view, outcome, locks)
         # A view is left at its timeout only, so the next one starts there.
-        now = view.deadline_ns
-        if (final[builder.honest] < NEVER).all() or now == NEVER:
+        now = builder.deadline_ns(block.height, proposer, now=now)
+        if (final[honest] < NEVER).all() or now == NEVER:
             break
-    return modelled_height(
-        block, outcomes, final_ns=final, honest=builder.honest, blocks=blocks, rivals=rivals
+    return _result(block, outcomes, final, honest, blocks, rivals=rivals)
+
+
+def _result(
+    block: ModelBlock,
+    outcomes: list[Outcome],
+    final_ns: Array,
+    honest: Flags,
+    blocks: set[int],
+    *,
+    rivals: int = 0,
+) -> Height:
+    """Return the result of a height from its views' outcomes; `honest` marks honest delegates."""
+    reached = outcomes[0].reached_ns
+    received = reached[reached < NEVER]
+    spread = float((received.max() - block.starts_ns) / SECOND) if len(received) else math.nan
+    return Height(
+        block=block,
+        ended_ns=int(final_ns[honest].max()) if honest.any() else NEVER,
+        final_ns=final_ns,
+        blocks=frozenset(blocks),
+        views=len(outcomes),
+        rivals=rivals,
+        spread_seconds=spread,
+        outcomes=tuple(outcomes),
     )
+
+
+def _view_player(builder: ViewBuilder, engine: Engine, block: ModelBlock) -> PlayView:
+    """Return a function that plays the views of a height in turn, and keeps the locks."""
+    locks = np.full(builder.scenario.delegate_count, NEVER, dtype=np.int64)
+
+    def play(attempt: int, proposer: int, now: int) -> tuple[Outcome, Array]:
+        nonlocal locks
+        view = builder.view(block, attempt, proposer=proposer, now=now, locks=locks)
+        ((_, outcome),) = _play(engine, view)
+        locks = _locked(view, outcome, locks)
+        return outcome, view.values
+
+    return play
 
 
 def _pipeline(builder: ViewBuilder, load: Load, engine: Engine) -> Iterator[Height]:
@@ -110,10 +165,10 @@ def _pipeline(builder: ViewBuilder, load: Load, engine: Engine) -> Iterator[Heig
         views.append(builder.view(block, 0, proposer=proposer, now=0, locks=locks))
     outcomes = _play(engine, *views)
     for block, view, (started_ns, outcome) in zip(blocks, views, outcomes, strict=True):
-        values = {int(value) for value in np.unique(view.values)}
-        yield pipelined_height(
-            block, outcome, started_ns=started_ns, honest=builder.honest, blocks=values
-        )
+        # Its transactions appeared when the block was proposed.
+        proposed = replace(block, starts_ns=started_ns, appeared_ns=float(started_ns))
+        values = set(view.values.tolist())
+        yield _result(proposed, [outcome], outcome.final_ns, builder.honest, values)
 
 
 def _play(engine: Engine, *views: View) -> list[tuple[int, Outcome]]:

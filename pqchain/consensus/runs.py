@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import pandas as pd
@@ -123,45 +123,6 @@ class Height(ArrayEqMixin):
     def latency_seconds(self) -> float:
         """Mean time in seconds from a transaction's appearance to finality."""
         return (self.ended_ns - self.block.appeared_ns) / SECOND
-
-
-def modelled_height(
-    block: ModelBlock,
-    outcomes: list[Outcome],
-    *,
-    final_ns: Array,
-    honest: Any,
-    blocks: set[int],
-    rivals: int,
-) -> Height:
-    """Return the result of a height from its views' outcomes; `honest` marks honest delegates."""
-    reached = outcomes[0].reached_ns
-    received = reached[reached < NEVER]
-    spread = float((received.max() - block.starts_ns) / SECOND) if len(received) else math.nan
-    return Height(
-        block=block,
-        ended_ns=int(final_ns[honest].max()) if honest.any() else NEVER,
-        final_ns=final_ns,
-        blocks=frozenset(blocks),
-        views=len(outcomes),
-        rivals=rivals,
-        spread_seconds=spread,
-        outcomes=tuple(outcomes),
-    )
-
-
-def pipelined_height(
-    block: ModelBlock, outcome: Outcome, *, started_ns: int, honest: Any, blocks: set[int]
-) -> Height:
-    """Return the result of a height in a pipeline, whose block appeared when it was proposed."""
-    return modelled_height(
-        replace(block, starts_ns=started_ns, appeared_ns=float(started_ns)),
-        [outcome],
-        final_ns=outcome.final_ns,
-        honest=honest,
-        blocks=blocks,
-        rivals=0,
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -8,11 +8,10 @@ system's randomness.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import lru_cache
 
-from pqchain import algorithms
 from pqchain.algorithms import Algorithm
 from pqchain.crypto import Signer, open_signer
 from pqchain.crypto.seeded import seeded_randomness
@@ -25,38 +24,30 @@ Keypair = tuple[bytes, bytes]
 """Public and secret key."""
 
 
-def shared_signer(algorithm: str) -> Signer:
-    """Return the signer of a scheme, which is opened only once. Raises Unsupported."""
-    return _shared_signer(algorithms.get(algorithm))
-
-
 @lru_cache(maxsize=4096)
-def _shared_signer(row: Algorithm) -> Signer:
+def shared_signer(row: Algorithm) -> Signer:
+    """Return the signer of a scheme, which is opened only once. Raises Unsupported."""
     return open_signer(row.name)
 
 
-def keypair(algorithm: str, owner: str, number: int) -> Keypair:
-    """Return the key pair of the delegate or wallet (`owner`) with this number."""
-    return _keypair(algorithms.get(algorithm), owner, number)
-
-
 @lru_cache(maxsize=65536)
-def _keypair(row: Algorithm, owner: str, number: int) -> Keypair:
-    signer = _shared_signer(row)
+def keypair(row: Algorithm, owner: str, number: int) -> Keypair:
+    """Return the key pair of the delegate or wallet (`owner`) with this number."""
+    signer = shared_signer(row)
     with seeded_randomness(f"{owner} {number}".encode()):
         return signer.generate_keypair()
-
-
-def keypairs(algorithm: str, owner: str, numbers: Iterable[int]) -> list[Keypair]:
-    """Return the key pairs of the delegates or wallets (`owner`) with these numbers."""
-    return [keypair(algorithm, owner, int(number)) for number in numbers]
 
 
 class DelegateKeys:
     """Key pairs of the delegates by rank, to sign and to verify."""
 
     def __init__(
-        self, algorithm: str, pairs: Sequence[Keypair], field_bytes: int, *, modelled_clock: bool
+        self,
+        algorithm: Algorithm,
+        pairs: Sequence[Keypair],
+        field_bytes: int,
+        *,
+        modelled_clock: bool,
     ) -> None:
         """Store the delegates' key pairs, in order of rank, and the length of signature fields.
 

@@ -8,16 +8,16 @@ are modelled, with the scenario's costs. Times equal those of the model to the n
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from tqdm import tqdm
 
 from pqchain.chain.block import header_of
 from pqchain.consensus.builder import ModelBlock, ViewBuilder
-from pqchain.consensus.network import nanoseconds
-from pqchain.consensus.runs import Height, Run, modelled_height
+from pqchain.consensus.model import PlayView, run_heights
+from pqchain.consensus.runs import Run
 from pqchain.consensus.scenario import Scenario
-from pqchain.consensus.view import BLOCK, NEVER, Outcome
+from pqchain.consensus.view import BLOCK, NEVER, NO_BLOCK, Array, Outcome
 from pqchain.delegates.actions import FaultBehaviour, SignatureTask
 from pqchain.delegates.core import CLASSES, Delegate
 from pqchain.delegates.messages import HEADER_BYTES, MessageKind, kind_of
@@ -88,35 +88,60 @@ class LockstepSimulation:
         self._slowness: list[int] = self.builder.slowness.tolist()
         self._rank_at = {int(node): rank for rank, node in enumerate(self.builder.nodes)}
         self._is_scheduled = [False] * setting.count
+        self._final: tuple[bytes, bytes] | None = None
+        """Final block of the height, and its proof."""
 
     @property
     def live_delegates(self) -> list[Delegate]:
         """The delegates that have not crashed."""
         return [delegate for delegate in self.delegates if delegate is not None]
 
-    def view(self, block: ModelBlock, attempt: int, *, now: int) -> tuple[Outcome, int]:
-        """Simulate one view; return its outcome and its deadline (NEVER without a timeout)."""
-        clock, timeout = self.clock, self.scenario.view_timeout_seconds
-        proposer = self.setting.proposer(block.height, attempt)
-        starts_ns = now + self.setting.builder.wait_ns(block.height, proposer)
-        deadline = NEVER if timeout is None else starts_ns + nanoseconds(timeout)
+    def begin(self, block: ModelBlock) -> PlayView:
+        """End the last height, and return a function that plays the views of the next one.
+
+        Its block is appended at every delegate, even if it is not final there yet. If honest
+        delegates have different blocks, one of them is used, because the model counts heights and
+        not forks.
+        """
+        if self._final is not None:
+            data, proof = self._final
+            for delegate in self.live_delegates:
+                store = delegate.store
+                store.append(data, self.setting.after(store.state, data), proof)
+        self._final = None
+        return partial(self._view, block.height)
+
+    def _view(self, height: int, attempt: int, proposer: int, now: int) -> tuple[Outcome, Array]:
+        """Simulate one view; return its outcome, and the values of blocks that are final."""
+        clock = self.clock
         # As in the model, nothing is carried over: each view starts on an idle network.
         clock.clear()
         clock.now = now
         self.network.begin(
-            self.setting.disturbance(block.height, attempt), self.builder.overlay(relay_ns=0)
+            self.setting.disturbance(height, attempt), self.builder.overlay(relay_ns=0)
         )
         self._is_scheduled = [False] * self.setting.count
         for processor in self._processors:
             processor.clear()
         for delegate in self.live_delegates:
             delegate.reset()
-            delegate.enter(block.height, attempt, now)
+            delegate.enter(height, attempt, now)
             # Only the proposer has a release time.
             if delegate.releases_ns < NEVER:
                 clock.at(delegate.releases_ns, self._wake, delegate)
-        clock.run(deadline)
-        return self._outcome().before(deadline), deadline
+        deadline_ns = self.builder.deadline_ns(height, proposer, now=now)
+        clock.run(deadline_ns)
+        outcome = self._outcome().before(deadline_ns)
+        values = np.full(self.setting.count, NO_BLOCK, dtype=np.int64)
+        for delegate in self.live_delegates:
+            rank, block = delegate.rank, delegate.block
+            if self.builder.honest[rank] and outcome.final_ns[rank] < NEVER:
+                assert block is not None
+                self._final = self._final or (block.data, delegate.final_proof())
+                # The number by which the model identifies the block of a view.
+                after = header_of(block.data).timestamp - delegate.store.state.timestamp
+                values[rank] = after - 2
+        return outcome, values
 
     def _outcome(self) -> Outcome:
         times = {
@@ -231,17 +256,6 @@ class LockstepSimulation:
             return None
         return self.builder.block_ns(transactions_of(block), has_certificate=carried_bytes > 0)
 
-    def append_final_block(self, data: bytes | None, proof: bytes) -> None:
-        """End a height: append its block at every delegate, even if it is not final there yet.
-
-        If honest delegates have different blocks, one of them is used, because the model counts
-        heights and not forks.
-        """
-        if data is not None:
-            for delegate in self.live_delegates:
-                store = delegate.store
-                store.append(data, self.setting.after(store.state, data), proof)
-
 
 def run(scenario: Scenario, *, progress: bool = False) -> Run:
     """Run the delegates of a scenario; stop after a height that is not final.
@@ -249,52 +263,10 @@ def run(scenario: Scenario, *, progress: bool = False) -> Run:
     Raises UsageError for a scenario that can only be modelled, and Unsupported if its scheme is not
     available here.
     """
-    setting = Setting(scenario)
-    simulation, now = LockstepSimulation(setting), 0
-    finished: list[Height] = []
-    for number in tqdm(range(scenario.blocks), disable=not progress, unit="block"):
-        block = setting.load.take(number, now=now)
-        if block is None:
-            break
-        finished.append(_height(simulation, block))
-        now = finished[-1].ended_ns
-        if not finished[-1].is_final:
-            break
-    return Run(scenario=scenario, heights=tuple(finished), mode="virtual", transport=PLAIN)
-
-
-def _height(simulation: LockstepSimulation, block: ModelBlock) -> Height:
-    """Run views until every live honest delegate has a final block."""
-    scenario, builder = simulation.scenario, simulation.builder
-    honest = builder.honest
-    final = np.full(scenario.delegate_count, NEVER, dtype=np.int64)
-    values: set[int] = set()
-    outcomes: list[Outcome] = []
-    now, rivals, data, proof = block.starts_ns, 0, None, b""
-    for attempt in range(scenario.max_views):
-        outcome, deadline = simulation.view(block, attempt, now=now)
-        outcomes.append(outcome)
-        if attempt == 0 and scenario.proposal == "luck":
-            winner = simulation.setting.proposer(block.height, 0)
-            rivals = builder.rivals(block.height, winner, outcome, now=now)
-        ended = outcome.final_ns < NEVER
-        for rank in np.flatnonzero(ended & honest).tolist():
-            delegate = simulation.delegates[rank]
-            assert delegate is not None and delegate.block is not None
-            if data is None:
-                data, proof = delegate.block.data, delegate.final_proof()
-            # The number by which the model identifies the block of a view.
-            after = header_of(delegate.block.data).timestamp - delegate.store.state.timestamp
-            values.add(after - 2)
-        # A delegate keeps the time of the first view in which its block became final.
-        final = np.where(ended & (final >= NEVER), outcome.final_ns, final)
-        now = deadline
-        if (final[honest] < NEVER).all() or now == NEVER:
-            break
-    simulation.append_final_block(data, proof)
-    return modelled_height(
-        block, outcomes, final_ns=final, honest=honest, blocks=values, rivals=rivals
-    )
+    simulation = LockstepSimulation(Setting(scenario))
+    builder, load = simulation.builder, simulation.setting.load
+    heights = run_heights(builder, load, simulation.begin, progress=progress)
+    return Run(scenario=scenario, heights=heights, mode="virtual", transport=PLAIN)
 
 
 def message_class(data: bytes) -> int:

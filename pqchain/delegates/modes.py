@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,11 +32,11 @@ from pqchain import algorithms, checks
 from pqchain.chain import bulk
 from pqchain.consensus import model
 from pqchain.consensus.faults import Faults
-from pqchain.consensus.network import SECOND
+from pqchain.consensus.network import SECOND, Network
 from pqchain.consensus.runs import MODES, Height, Mode, Run
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER
-from pqchain.delegates import host, lockstep, setting, timed_delegate
+from pqchain.delegates import lockstep, setting, timed_delegate
 from pqchain.delegates.node import DelegateTask
 from pqchain.delegates.plain_network import PLAIN
 from pqchain.delegates.setting import PoolLoad, Setting
@@ -49,6 +50,14 @@ from pqchain.wire.drivers.link import Link
 from pqchain.wire.drivers.processes import ForkServer
 from pqchain.wire.node import Task
 from pqchain.wire.transports import registry
+
+PARENT_MEGABYTES, NODE_MEGABYTES = 250, 60
+"""Memory in MB of the parent process and of each node; nodes share most of theirs."""
+
+MAX_PROCESSES = 256
+"""Maximum number of processes started at once."""
+
+_MEMORY = Path("/proc/meminfo")
 
 _FACTORY = "pqchain.delegates.node:build"
 _HEX = re.compile("[0-9a-f]{1,64}")
@@ -107,21 +116,23 @@ def run(
         begin=True,
         steps=True,
         limit_seconds=limit_seconds,
-        processors=_bound(scenario, mode),
+        processors=_first_processors(scenario.network) if mode == "loopback" else (),
         link=link(scenario) if mode in ("virtual", "netns") else Link(),
     )
     bar = tqdm(total=ran.blocks * scenario.nodes, disable=not progress, unit="block")
-    with scratch.folder(_memory()) as temporary:
+    with scratch.folder(_memory()) as temporary, bar:
         folder = temporary if log is None else log
         folder.mkdir(parents=True, exist_ok=True)
-        with bar:
-            advance = partial(_advance, bar)
-            if cluster is not None:
-                result = cluster_driver.run(
-                    job, cluster, in_memory=True, progress=advance, folder=log
-                )
-            else:
-                result = _driven(job, folder, shared, mode, advance, fork_server)
+        advance = partial(_advance, bar)
+        if cluster is not None:
+            result = cluster_driver.run(job, cluster, in_memory=True, progress=advance, folder=log)
+        elif mode == "virtual":
+            result = _replayed(job, folder, shared, advance)
+        else:
+            shaped = mode == "netns"
+            result = processes.run(
+                job, folder, shaped=shaped, progress=advance, fork_server=fork_server
+            )
     run = _of_result(result, shared, scenario, mode, chosen)
     if mode != "virtual" or scenario.delegate_count < scenario.nodes:
         return run
@@ -194,10 +205,10 @@ def check_mode(
     if mode == "netns" and (reason := namespaces.unavailable_reason()):
         raise Unsupported(f"network namespaces: {reason}. Use mode='loopback'.")
     if mode in ("loopback", "netns"):
-        host.check_processes(scenario.nodes)
+        check_processes(scenario.nodes)
         bulk.library()  # as the nodes will: raises before they start, and is part of the provenance
     if mode == "loopback" and law == "host":
-        host.check_processors(scenario.network.processors)
+        check_processors(scenario.network.processors)
 
 
 def _warm(scenario: Scenario, mode: str) -> int:
@@ -207,11 +218,53 @@ def _warm(scenario: Scenario, mode: str) -> int:
     return int(clocked and scenario.faults == Faults() and scenario.proposal != "luck")
 
 
-def _bound(scenario: Scenario, mode: str) -> tuple[int, ...]:
+def processors() -> int:
+    """Return the number of processors that this process may use."""
+    # cpu_count() ignores the affinity mask, by which containers and taskset limit a process.
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def check_processors(count: int) -> None:
+    """Raise UsageError for too few processors, Unsupported if processes cannot be bound to them."""
+    if not hasattr(os, "sched_setaffinity"):
+        raise Unsupported("this system cannot bind processes to processors; use --network star.")
+    if count > processors():
+        raise UsageError(
+            f"processors must be at most {processors()}, which this process may use; got {count}."
+        )
+
+
+def _first_processors(network: Network) -> tuple[int, ...]:
     """Return the processors to which the law "host" binds the nodes; empty for other laws."""
-    if mode != "loopback" or scenario.network.law != "host":
+    if network.law != "host":
         return ()
-    return host.first_processors(scenario.network.processors)
+    check_processors(network.processors)
+    return tuple(sorted(os.sched_getaffinity(0))[: network.processors])
+
+
+def check_processes(nodes: int) -> None:
+    """Raise UsageError if there are too many nodes, or too little memory, for a process each."""
+    needed, free = PARENT_MEGABYTES + nodes * NODE_MEGABYTES, free_megabytes()
+    if nodes <= MAX_PROCESSES and (free is None or needed <= free):
+        return
+    available = "" if free is None else f", of which {free / 1000:.1f} GB are available"
+    fitting = MAX_PROCESSES if free is None else (free - PARENT_MEGABYTES) // NODE_MEGABYTES
+    raise UsageError(
+        f"nodes must be at most {max(1, min(fitting, MAX_PROCESSES))} as processes here; got "
+        f"{nodes}, which need about {needed / 1000:.1f} GB of memory{available}. Give fewer nodes, "
+        "or mode='virtual' (--mode virtual), which runs in one process."
+    )
+
+
+def free_megabytes() -> int | None:
+    """Return the available memory in MB as Linux reports it; None on other systems."""
+    # MemAvailable includes caches that can be dropped, unlike MemFree; the unit is kB.
+    with suppress(OSError):
+        if found := re.search(r"^MemAvailable:\s*(\d+)", _MEMORY.read_text("ascii"), re.MULTILINE):
+            return int(found[1]) // 1000
+    return None
 
 
 def _memory() -> Path | None:
@@ -220,18 +273,8 @@ def _memory() -> Path | None:
     return folder if folder.is_dir() and os.access(folder, os.W_OK) else None
 
 
-def _driven(
-    job: Job,
-    folder: Path,
-    shared: Setting,
-    mode: str,
-    progress: Progress,
-    fork_server: ForkServer | None,
-) -> Result:
-    if mode != "virtual":
-        return processes.run(
-            job, folder, shaped=mode == "netns", progress=progress, fork_server=fork_server
-        )
+def _replayed(job: Job, folder: Path, shared: Setting, progress: Progress) -> Result:
+    """Run the nodes in virtual time, with tasks timed by the costs."""
 
     def seconds(task: Task) -> float:
         times = task.times if isinstance(task, DelegateTask) else 1

@@ -20,7 +20,7 @@ from pqchain.consensus.network import ServiceTimes, named
 from pqchain.consensus.runs import Run
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.costs import CostTable
-from pqchain.delegates import host, modes
+from pqchain.delegates import modes
 from pqchain.results.statistics import nonnegative
 from pqchain.wire.drivers.processes import ForkServer
 
@@ -105,7 +105,7 @@ def calibrate(
         # The model gives the coefficient of each service time in a run of the same scenario.
         rows.append(terms(scenario))
         seconds.append(median(height.latency_seconds for height in run.final))
-    return Computer(service_times=fit(rows, seconds), costs=costs, processors=host.processors())
+    return Computer(service_times=fit(rows, seconds), costs=costs, processors=modes.processors())
 
 
 def terms(scenario: Scenario) -> tuple[float, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -22,7 +22,7 @@ from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import Array, Disturbance
 from pqchain.crypto.seeded import seeded_randomness
 from pqchain.delegates import messages
-from pqchain.delegates.keys import DelegateKeys, Keypair, keypairs, shared_signer
+from pqchain.delegates.keys import DelegateKeys, Keypair, keypair, shared_signer
 from pqchain.delegates.messages import BLOCK_KINDS, MAX_VIEWS, VOTE_KINDS, MessageKind, statement
 from pqchain.errors import UsageError
 
@@ -99,7 +99,7 @@ class Pool:
     def __init__(self, scenario: Scenario, pairs: Sequence[Keypair]) -> None:
         """Create one wallet for each key pair."""
         layout, name = scenario.layout, scenario.algorithm
-        self.signer = shared_signer(name)
+        self.signer = shared_signer(algorithm(name))
         self.wallets = [
             Wallet(name, key_mode=layout.key_mode, signers=[self.signer], keypairs=[pair])
             for pair in pairs
@@ -189,11 +189,9 @@ class Setting:
         self.final_vote = MessageKind.COMMIT if scenario.phases == 2 else MessageKind.VOTE
         """Kind of the votes that make a block final."""
         self.disturbance = lru_cache(maxsize=16)(self._disturbance)
-        name = scenario.algorithm
-        self._delegates = inputs.delegates if inputs else None
-        self._wallets = (
-            inputs.wallets if inputs else tuple(keypairs(name, "wallet", range(WALLETS)))
-        )
+        self._row = algorithm(scenario.algorithm)
+        self._delegates = inputs.delegates if inputs else ()
+        self._wallets = inputs.wallets if inputs else self._keypairs("wallet", range(WALLETS))
         self.pool = Pool(scenario, self._wallets)
         self.load = PoolLoad(scenario, self.pool)
         if inputs:
@@ -213,7 +211,7 @@ class Setting:
     def keys(self) -> DelegateKeys:
         """Keys of the delegates."""
         return DelegateKeys(
-            self.scenario.algorithm,
+            self._row,
             self.delegates,
             self.scenario.cost.signature_bytes,
             modelled_clock=self._modelled_clock,
@@ -222,8 +220,10 @@ class Setting:
     @cached_property
     def delegates(self) -> tuple[Keypair, ...]:
         """Key pairs of the delegates by rank."""
-        name, nodes = self.scenario.algorithm, self.builder.nodes.tolist()
-        return self._delegates or tuple(keypairs(name, "delegate", nodes))
+        return self._delegates or self._keypairs("delegate", self.builder.nodes.tolist())
+
+    def _keypairs(self, owner: str, numbers: Iterable[int]) -> tuple[Keypair, ...]:
+        return tuple(keypair(self._row, owner, number) for number in numbers)
 
     def shared_inputs(self, *, keys_only: bool = False) -> SharedInputs:
         """Sign all transactions; return the inputs for the same setting in another process.

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from pqchain import consensus, delegates
+from pqchain import algorithms, consensus, delegates
 from pqchain.chain.block import Block
 from pqchain.chain.wallet import Wallet
 from pqchain.consensus.faults import Faults
@@ -64,7 +64,7 @@ def test_wallets_made_during_a_modelled_run_have_random_keys():
     while thread.is_alive() or len(made) < 20:
         made.append(Wallet(case.algorithm).keys[0][1])
     modelled_keys = {
-        keys.keypair(case.algorithm, owner, number)[0]
+        keys.keypair(algorithms.get(case.algorithm), owner, number)[0]
         for owner in ("delegate", "wallet")
         for number in range(7)
     }

@@ -9,7 +9,7 @@ import pytest
 from pqchain import consensus
 from pqchain.consensus import model
 from pqchain.consensus.network import ServiceTimes, named
-from pqchain.delegates import host, modes, service_times
+from pqchain.delegates import modes, service_times
 from pqchain.errors import UsageError
 from tests.consensus.scenarios import scenario, table
 from tests.delegates.runs import executed
@@ -54,4 +54,4 @@ def test_prediction_does_not_depend_on_the_network():
 
 def test_too_many_processors_are_rejected():
     with pytest.raises(UsageError, match=r"processors must be at most \d+, .*; got 5000"):
-        host.check_processors(5000)
+        modes.check_processors(5000)

@@ -21,7 +21,7 @@ from pqchain.consensus.network import Network, named
 from pqchain.consensus.runs import Height, Run
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.costs import CostTable
-from pqchain.delegates import host
+from pqchain.delegates import modes
 from pqchain.delegates.plain_network import PLAIN
 from pqchain.works import papers
 
@@ -104,7 +104,7 @@ def orders(costs: CostTable, plan: RunPlan) -> Iterator[Order]:
 
     # All processors of the machine are the setting of the tables; one and two show the effect of
     # sharing them.
-    here = host.processors()
+    here = modes.processors()
     live: dict[str, Any] = {"mode": "loopback"}
     virtual: dict[str, Any] = {"mode": "virtual", "transport": "native"}
     everywhere = named("host", processors=here)
