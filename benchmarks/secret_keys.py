@@ -12,7 +12,7 @@ import sys
 from statistics import median
 from time import perf_counter
 
-from pqchain.crypto import open_signer
+from pqchain.crypto import abi, open_signer
 
 NAMES = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87", "Dilithium2", "Dilithium3", "Dilithium5")
 NAMES += ("Falcon-512", "Falcon-1024")
@@ -25,7 +25,8 @@ def main() -> None:
         for implementation in ("liboqs-0.13/avx2", "liboqs-0.13/ref", "liboqs-0.13/dispatch"):
             signer = open_signer(name, implementation)
             secret_key, other = (signer.generate_keypair()[1] for _ in range(2))
-            in_range, scheme = signer.library.predicate("pq_secret_key_in_range"), signer._scheme
+            in_range, scheme = signer.library._handle["pq_secret_key_in_range"], signer._scheme
+            in_range.argtypes = abi.POINTER, abi.TEXT
             known, new, signatures = [], [], []
             for _ in range(ROUNDS):
                 start = perf_counter()

@@ -132,7 +132,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise DataError(f"cannot read {path}: {error}; restore the file") from error
 
 
-_DISTRIBUTIONS = {"Crypto": "pycryptodome", "oqs": "liboqs-python", "py_lean_pq": "py-lean-pq"}
+_DISTRIBUTIONS = {"Crypto": "pycryptodome", "py_lean_pq": "py-lean-pq"}
 """pip names of packages that are imported by another name."""
 
 _DEBIAN_PACKAGES = ("cryptography", "matplotlib", "numpy", "pandas", "scipy")

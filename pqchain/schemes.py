@@ -32,7 +32,7 @@ from pqchain.algorithms import GIVEN, Algorithm, Implementation
 from pqchain.chain.encoding import algorithm_of, identifier_of
 from pqchain.checks import NAME, is_name
 from pqchain.costs import Costs
-from pqchain.crypto import isolated, isolation, library_check, user_code
+from pqchain.crypto import isolation, library_check, user_code
 from pqchain.errors import CryptoFailure, UnknownAlgorithm, UsageError
 from pqchain.installation import defined_names
 
@@ -66,9 +66,6 @@ EXAMPLE = "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
 
 
 _LIBRARIES = (".so", ".dylib")
-
-KINDS = {1: "signature", 2: "kem"}
-"""Kinds by their numbers in pq_sizes()."""
 
 
 def register(user_scheme: Costs | str | Path | object) -> list[str]:
@@ -130,9 +127,11 @@ def _add_location(location: str) -> list[str]:
     if is_library or file.endswith(".py"):
         file = os.path.abspath(os.path.expanduser(file))  # noqa: PTH100, PTH111
     location = f"{file}{colon}{name}"
-    isolated.forget(location)  # the file may have changed since an earlier registration
+    isolation.forget(location)  # the file may have changed since an earlier registration
     try:
-        rows = isolated.call([location], "pqchain.schemes:code_rows", location=location)
+        rows = isolation.call(
+            "pqchain.schemes:code_rows", locations=[location], keep=True, location=location
+        )
     except CryptoFailure as error:
         raise UsageError(f"{location} cannot be loaded: {error}") from error
     library = Path(file) if is_library else None
@@ -183,17 +182,14 @@ def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
     rows = []
     for name in library.names():
         sizes = library.sizes(name)
-        kind = KINDS.get(sizes.pop("kind"))
-        if kind is None:
-            raise UsageError(f"the kind of {name} in {path.name} must be PQ_SIGNATURE or PQ_KEM")
+        try:
+            library_check.check_sizes(sizes)
+        except CryptoFailure as error:
+            raise UsageError(f"{name} in {path.name}: {error}") from None
         if not is_name(name):
             raise UsageError(f"names of schemes in {path.name} must be {NAME}; got {name!r:.120}")
+        kind = library_check.KINDS[sizes.pop("kind")]
         sizes.pop("context")  # user-defined schemes are used without a context string
-        most = user_code.MAX_SIZE_BYTES
-        if wrong := [f"{key} {size}" for key, size in sizes.items() if size > most]:
-            raise UsageError(
-                f"sizes of {name} in {path.name} must be at most {most}; got {', '.join(wrong)}"
-            )
         fields: dict[str, Any] = sizes | {"signature_bytes": sizes["signature_max_bytes"]}
         if name in algorithms.ALGORITHMS:  # the library states only the maximum, not the mean
             fields["signature_bytes"] = algorithms.get(name).signature_bytes

@@ -22,7 +22,7 @@ import numpy as np
 
 from pqchain import algorithms, delegates
 from pqchain.crypto import native, open_kem, open_signer, unavailable_reason
-from pqchain.crypto.seeded import stream
+from pqchain.crypto.random_source import Stream
 from pqchain.reencode.storage.erasure import ReedSolomon
 from tests.chain.test_bulk import chain
 from tests.delegates.test_modes import star
@@ -54,7 +54,7 @@ def signer_jobs(name: str, implementation: str) -> Iterator[Job]:
     if row.library:
 
         def seeded() -> bytes:
-            with native.library(implementation).randomness(stream(b"stress")):
+            with native.library(implementation).randomness(Stream(b"stress")):
                 return signer.sign(b"m", secret_key)
 
         yield f"{label}, seeded", seeded, seeded()

@@ -28,7 +28,7 @@ from pqchain.chain.transaction import Transaction
 from pqchain.chain.verification import Verifier
 from pqchain.chain.wallet import Wallet
 from pqchain.checks import integer, one_of
-from pqchain.crypto import Signer, isolated
+from pqchain.crypto import Signer, isolation
 from pqchain.crypto.native import plain_loop
 from pqchain.errors import PqchainError, Unsupported, UsageError
 from pqchain.results import Contract, machine
@@ -201,15 +201,15 @@ def _measure_in_child(
     if not user_names:
         return None
     limits = presets.named(case["preset"]).blocks
-    use_seconds = sum(isolated.first_use_seconds(name, used[name]) for name in user_names)
+    use_seconds = sum(isolation.first_use_seconds(name, used[name]) for name in user_names)
     # Two verdicts (valid, tampered), then verify and apply in the minimum number of rounds.
     validations = 2 + _MIN_ROUNDS * 2 * len(case["threads"])
-    figures, rounds = isolated.call(
-        list(dict.fromkeys(files[name] for name in user_names)),
+    figures, rounds = isolation.call(
         "pqchain.bench.blocks:measured_case",
+        locations=list(dict.fromkeys(files[name] for name in user_names)),
         expected_seconds=limits.wallet_seconds + limits.sign_seconds + limits.validate_seconds
         + use_seconds * case["transactions"] * (1 + validations),
-        keep=False, implementations=used, **case,
+        implementations=used, **case,
     )  # fmt: skip
     return figures, rounds
 

@@ -22,7 +22,7 @@ from pqchain.bench import known_keys, presets, variation
 from pqchain.bench.presets import Preset, PresetName
 from pqchain.bench.timing import median_and_mad, name_list, one_processor, timed, with_bar
 from pqchain.checks import integer
-from pqchain.crypto import isolated, native
+from pqchain.crypto import isolation, native
 from pqchain.crypto.abi import TimingPlan
 from pqchain.errors import CryptoFailure, PqchainError, UnknownName, UsageError
 from pqchain.results import machine
@@ -256,9 +256,9 @@ def _measured_round(
         return round_samples(**arguments)
     # Key pairs and inputs of the pool, then the samples that are made in any case.
     operations = 2 * pool + chosen.warmup + chosen.minimum
-    use_seconds = isolated.first_use_seconds(cell.algorithm.name, cell.implementation)
-    seconds, cycles = isolated.call(
-        [row.location], "pqchain.bench.operations:round_samples",
+    use_seconds = isolation.first_use_seconds(cell.algorithm.name, cell.implementation)
+    seconds, cycles = isolation.call(
+        "pqchain.bench.operations:round_samples", locations=[row.location], keep=True,
         expected_seconds=chosen.limit_seconds + operations * use_seconds, **arguments,
     )  # fmt: skip
     return seconds, cycles

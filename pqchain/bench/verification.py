@@ -21,7 +21,7 @@ from pqchain import algorithms as registry
 from pqchain import crypto
 from pqchain.bench.operations import MESSAGE_BYTES
 from pqchain.bench.timing import timed
-from pqchain.crypto import isolated
+from pqchain.crypto import isolation
 from pqchain.errors import CryptoFailure, PqchainError
 
 REPEATS = 7
@@ -151,10 +151,11 @@ def in_process(
 
 def _user_code_round(algorithm: str, implementation: str) -> Times:
     """Time user code in a child process."""
-    use_seconds = isolated.first_use_seconds(algorithm, implementation)
-    seconds: float = isolated.call(
-        [registry.implementation(implementation).location],
+    use_seconds = isolation.first_use_seconds(algorithm, implementation)
+    seconds: float = isolation.call(
         "pqchain.bench.verification:slowest_seconds",
+        locations=[registry.implementation(implementation).location],
+        keep=True,
         expected_seconds=SIGNING_SECONDS + MAX_INPUTS * (1 + REPEATS) * use_seconds,
         name=algorithm,
     )

@@ -22,7 +22,7 @@ from pqchain.chain.canonical import FORMS, canonical_form
 from pqchain.chain.encoding import CREDENTIAL_BYTES, KeyForm, Reader, algorithm_of
 from pqchain.chain.transaction import FIXED_BYTES, SIGNED, Credential, address_prefix
 from pqchain.crypto import external_libraries
-from pqchain.crypto.packed import Packed
+from pqchain.crypto.abi import Packed
 from pqchain.errors import Malformed
 
 _ABI = 1

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from pqchain.chain.transaction import address_of
 from pqchain.crypto import RecoverableSigner, Signer, open_signer
+from pqchain.crypto.abi import Packed
 from pqchain.crypto.interface import in_parts
 from pqchain.crypto.native import NativeSigner
-from pqchain.crypto.packed import Packed
 from pqchain.errors import Unsupported, UsageError
 
 

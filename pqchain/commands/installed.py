@@ -153,13 +153,14 @@ def doctor(
 def _check_library(form: values.Format, library: Path) -> int:
     from tqdm import tqdm
 
-    from pqchain.crypto import isolated, library_check
+    from pqchain.crypto import isolation, library_check
 
     # Path.resolve() raises RuntimeError at a loop of links before Python 3.13.
     path = Path(os.path.realpath(library.expanduser()))
     if not path.is_file():
         raise UsageError(f"--library {library} does not exist")
-    checks = library_check.check_library(path, first_use_seconds=isolated.limit_seconds())
+    limit_seconds = isolation.user_limit_seconds()
+    checks = library_check.check_library(path, first_use_seconds=limit_seconds)
     findings = list(tqdm(checks, unit="check", disable=not console.is_interactive()))
     rows = [
         [finding.scheme, finding.check, "passed" if finding.passed else "WRONG", finding.detail]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
-from pqchain.crypto import bls, classical, recovery, slhdsa
-from pqchain.crypto.bls import BlsSigner, CheckedKeys
+from pqchain.crypto import classical
 from pqchain.crypto.builds import Obstacle, obstacle, unavailable_reason
 from pqchain.crypto.interface import Kem, RecoverableSigner, Signer
-from pqchain.crypto.isolated import IsolatedKem, IsolatedSigner
-from pqchain.crypto.liboqs import IMPLEMENTATION, LiboqsKem, LiboqsSigner
-from pqchain.crypto.native import NativeKem, NativeSigner
+from pqchain.crypto.isolation import IsolatedKem, IsolatedSigner
+from pqchain.crypto.native import DEFAULT, NativeKem, NativeSigner
+from pqchain.crypto.native_signers import BlsSigner, CheckedKeys, FalconRecoverySigner, SlhDsaSigner
 from pqchain.errors import Unsupported
 
 __all__ = [
@@ -23,8 +22,12 @@ def __dir__() -> list[str]:
     return __all__
 
 
-_SIGNERS = bls.SIGNERS | classical.SIGNERS | recovery.SIGNERS | slhdsa.SIGNERS
-"""Classes for schemes with special requirements, by (algorithm, implementation)."""
+_NATIVE_SIGNERS = {
+    "BLS12-381": BlsSigner,
+    "Falcon-recovery": FalconRecoverySigner,
+    "SLH-DSA": SlhDsaSigner,
+}
+"""Classes for families with operations beyond those of `Signer`."""
 
 
 def _choose(algorithm_name: str, implementation: str | None) -> tuple[Algorithm, str]:
@@ -43,7 +46,7 @@ def _choose(algorithm_name: str, implementation: str | None) -> tuple[Algorithm,
     if implementation is None:
         # If none can run here, opening the first one raises an error with the reason.
         usable = (name for name in known if not obstacle(name))
-        implementation = IMPLEMENTATION if IMPLEMENTATION in known else next(usable, known[0])
+        implementation = DEFAULT if DEFAULT in known else next(usable, known[0])
     implementation = algorithms.implementation(implementation).name
     if implementation not in known:
         raise Unsupported(
@@ -56,8 +59,8 @@ def _choose(algorithm_name: str, implementation: str | None) -> tuple[Algorithm,
 def open_signer(name: str, implementation: str | None = None) -> Signer:
     """Open a signature scheme: `open_signer("Falcon-512").sign(message, secret_key)`.
 
-    The default implementation is liboqs through liboqs-python where it has the scheme, and
-    otherwise the first of the registry that can run here. Raises UnknownAlgorithm,
+    The default implementation is liboqs where it has the scheme, and otherwise the first of the
+    registry that can run here. Raises UnknownAlgorithm,
     UnknownImplementation, or Unsupported with the reason why the scheme cannot run here.
     """
     algorithm, chosen = _choose(name, implementation)
@@ -67,8 +70,8 @@ def open_signer(name: str, implementation: str | None = None) -> Signer:
     if row.factory:
         user_signer: Signer = row.factory(algorithm, chosen)
         return user_signer
-    native = LiboqsSigner if chosen == IMPLEMENTATION else NativeSigner
-    return _SIGNERS.get((algorithm.name, chosen), native)(algorithm, chosen)
+    native = _NATIVE_SIGNERS.get(algorithm.family, NativeSigner)
+    return classical.SIGNERS.get((algorithm.name, chosen), native)(algorithm, chosen)
 
 
 def open_kem(name: str, implementation: str | None = None) -> Kem:
@@ -76,7 +79,7 @@ def open_kem(name: str, implementation: str | None = None) -> Kem:
     algorithm, chosen = _choose(name, implementation)
     if algorithms.implementation(chosen).location:
         return IsolatedKem(algorithm, chosen)
-    return (LiboqsKem if chosen == IMPLEMENTATION else NativeKem)(algorithm, chosen)
+    return NativeKem(algorithm, chosen)
 
 
 def open_scheme(algorithm: Algorithm, implementation: str | None = None) -> Signer | Kem:

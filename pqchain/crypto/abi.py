@@ -1,9 +1,15 @@
-"""ctypes declarations of pq_native.h and known_keys.h: constants, structures and prototypes."""
+"""Constants, structures and prototypes of pq_native.h and known_keys.h, and packed batches."""
 
 from __future__ import annotations
 
 import ctypes
+from array import array
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
+
+from pqchain.crypto.interface import Columns
+from pqchain.errors import UsageError
 
 ABI = 5
 """Expected version of the interface in pq_native.h."""
@@ -94,7 +100,10 @@ class SeededContext(ctypes.Structure):
 _SIGNED = (POINTER, SIZE, POINTER, SIZE, POINTER)
 """Last parameters of pq_sign and pq_verify: two buffers with their lengths, and a key."""
 
-PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+Prototypes = dict[str, tuple[Any, tuple[Any, ...]]]
+"""Result and parameters of functions by name."""
+
+PROTOTYPES: Prototypes = {
     "pq_abi": (_INT, ()),
     "pq_source": (TEXT, ()),
     "pq_count": (SIZE, ()),
@@ -112,9 +121,71 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "pq_empty_sample_ns": (ctypes.c_double, ()),
 }
 
-KNOWN_KEY_PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+KNOWN_KEY_PROTOTYPES: Prototypes = {
     "pq_decoded_key_bytes": (SIZE, (POINTER,)),
     "pq_decode_keys": (_INT, (POINTER, POINTER, POINTER, SIZE)),
     "pq_verify_decoded": (_INT, (POINTER, POINTER, SIZE, POINTER, SIZE, POINTER)),
 }
 """Functions of known_keys.h, which not every library has."""
+
+Memory = Any
+"""A writable buffer: an array of the standard library or of numpy."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Packed:
+    """A batch of at least one signature in contiguous memory, the input of pq_verify_batch."""
+
+    messages: bytes | Memory
+    message_offsets: Memory
+    """uint64 offsets of each message, and the end of the last one; count + 1 entries."""
+    signatures: bytes | Memory
+    signature_offsets: Memory
+    public_keys: bytes
+    """One key for all signatures, or one per signature."""
+    key_bytes: int
+
+    def check(self) -> set[int]:
+        """Return the lengths of the signatures. Raises UsageError for accesses out of bounds."""
+        lengths = _differences("signature", self.signature_offsets, self.signatures)
+        count = len(lengths)
+        messages = len(_differences("message", self.message_offsets, self.messages))
+        if messages != count:
+            raise UsageError(
+                f"there must be one message for each signature; got {messages} and {count}"
+            )
+        if len(self.public_keys) not in (self.key_bytes, self.key_bytes * count):
+            raise UsageError(
+                f"public_keys must be 1 or {count} keys of {self.key_bytes} bytes; got "
+                f"{len(self.public_keys)} bytes"
+            )
+        return set(lengths)
+
+
+def pack(columns: Columns) -> Packed:
+    """Pack the columns of a batch, which must be checked and not empty."""
+    messages, signatures, public_keys = columns
+    first_key = public_keys[0]
+    # A block of one sender need not carry the same key a thousand times.
+    shared = public_keys.count(first_key) == len(messages)
+    # An array from an iterator is several times faster than a ctypes array from arguments.
+    message_offsets, signature_offsets = (
+        array("Q", accumulate(map(len, items), initial=0)) for items in (messages, signatures)
+    )
+    return Packed(
+        b"".join(messages), message_offsets, b"".join(signatures), signature_offsets,
+        first_key if shared else b"".join(public_keys), len(first_key),
+    )  # fmt: skip
+
+
+def _differences(name: str, offsets: Memory, memory: bytes | Memory) -> list[int]:
+    import numpy as np  # imported here: a caller with a packed batch has loaded it already
+
+    edges = np.frombuffer(offsets, np.uint64)
+    if len(edges) < 2 or edges[-1] > memoryview(memory).nbytes or (edges[1:] < edges[:-1]).any():
+        raise UsageError(
+            f"{name} offsets must increase, stay within the {memoryview(memory).nbytes} bytes of "
+            f"the {name}s, and have at least one item"
+        )
+    lengths: list[int] = np.diff(edges).tolist()
+    return lengths

@@ -28,17 +28,12 @@ class Obstacle:
         return f"{self.reason}: {self.remedy}" if self.remedy else self.reason
 
 
-def library_path(stem: str) -> Path | None:
-    """Return the path of a native library by its stem, or None if it is not installed."""
-    return installation.library_path(stem)
-
-
 def built_library(row: Implementation) -> Path | None:
     """Return the path of an implementation's library or of its fallback; None if missing."""
     if row.file is not None:
         return row.file if row.file.is_file() else None
-    path = library_path(row.library)
-    return library_path(row.fallback_library) if path is None and row.fallback_library else path
+    stems = filter(None, (row.library, row.fallback_library))
+    return next(filter(None, map(installation.library_path, stems)), None)
 
 
 def obstacle(implementation: str) -> Obstacle | None:

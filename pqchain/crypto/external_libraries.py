@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,15 +58,3 @@ def _declared(handle: ctypes.CDLL, functions: Mapping[str, str]) -> ctypes.CDLL:
         declared.restype = kinds[result]
         declared.argtypes = [kinds[letter] for letter in parameters]
     return handle
-
-
-@contextmanager
-def only(path: Path) -> Iterator[None]:
-    """Make `ctypes.util.find_library` return this file for every name within the block."""
-    # Global to the process; the only caller, `liboqs.module`, holds a lock.
-    find = ctypes.util.find_library
-    ctypes.util.find_library = lambda name: str(path)
-    try:
-        yield
-    finally:
-        ctypes.util.find_library = find

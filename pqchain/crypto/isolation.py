@@ -1,6 +1,8 @@
-"""Calls of untrusted code in child interpreters.
+"""User code in child interpreters: calls with a timeout, and the signers and KEMs based on them.
 
-Code that crashes, exits, hangs or prints causes one error in the caller.
+Code that crashes, exits, hangs or prints causes one CryptoFailure in the caller, at the first call
+and at any later one. A call takes about 0.1 ms more than in this process; benchmarks therefore make
+one `call` per round and measure the time in the child.
 """
 
 from __future__ import annotations
@@ -14,16 +16,23 @@ import secrets
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from time import monotonic
 from typing import Any, NoReturn
 
-from pqchain import errors, installation
+from pqchain import algorithms, errors, installation
 from pqchain.crypto.child import Child, exit_reason
-from pqchain.errors import CryptoFailure, PqchainError
-from pqchain.installation import HOME
+from pqchain.crypto.interface import Columns, Kem, Scheme, Signer
+from pqchain.errors import CryptoFailure, PqchainError, UsageError
+
+LIMIT_VARIABLE = "PQCHAIN_USER_CODE_SECONDS"
+"""Environment variable with the timeout in seconds of loading user code and of its first use."""
+
+_DEFAULT_LIMIT_SECONDS = 6.0
+_SLOWDOWN = 10
+"""Timeout of an operation as a multiple of the time of its first use."""
 
 _MAX_ANSWER_BYTES = 64 << 20
 _MAX_CHILDREN = 4
@@ -36,6 +45,15 @@ _GRACE_SECONDS = 3.0
 _STANDARD_LIBRARY = f"{Path(os.__file__).parent}{os.sep}"
 
 _FRAME = re.compile(r'File "([^"\n]+)", line (\d+)')
+
+_ERRORS: dict[str, type[PqchainError]] = {
+    name: getattr(errors, name)
+    for name in (
+        *("UsageError", "Unsupported", "NativeLibraryMissing", "NativeLibraryBroken"),
+        *("PqchainError", "DataError"),
+    )
+}
+"""Errors that the caller raises with their own type; all others become a CryptoFailure."""
 
 is_child = False
 """Whether this process is the child of a `call`, where user code runs directly."""
@@ -65,91 +83,100 @@ def describe(error: BaseException) -> str:
     return f"{prefix}{name}: {text}" if text else f"{prefix}{name}"
 
 
-def _first_user_frame(frames: Any) -> str:
+def _first_user_frame(frames: Iterable[tuple[str, int | str]]) -> str:
     """Return "file:line: " of the first frame outside pqchain and the standard library."""
     for filename, line in frames:
         is_installed = filename.startswith(_STANDARD_LIBRARY) and "-packages" not in filename
-        if not is_installed and not filename.startswith((f"{HOME}{os.sep}", "<")):
+        if not is_installed and not filename.startswith((f"{installation.HOME}{os.sep}", "<")):
             return f"{Path(filename).name}:{line}: "
     return ""
+
+
+def user_limit_seconds() -> float:
+    """Return the timeout in seconds of loading and first using user code. Raises UsageError."""
+    text = os.environ.get(LIMIT_VARIABLE) or str(_DEFAULT_LIMIT_SECONDS)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 86_400:
+        raise UsageError(f"{LIMIT_VARIABLE} must be seconds above 0, up to 86400; got {text!r}.")
+    return seconds
 
 
 def call(
     function: str,
     *,
-    limit_seconds: float,
-    schemes: Sequence[str] = (),
+    locations: Sequence[str] = (),
+    limit_seconds: float | None = None,
+    expected_seconds: float = 0.0,
     keep: bool = False,
     **arguments: Any,
 ) -> Any:
     """Call a function in a child interpreter and return its result, which must be JSON.
 
-    `function` is "module:name". `schemes` are registered there first (`pqchain.register`). With
-    `keep` the child is reused for calls with the same schemes. Output of the function is dropped.
+    `function` is "module:name". The code at `locations` is registered there first
+    (`pqchain.register`). With `keep` the child is reused for calls with the same locations. The
+    default of `limit_seconds` is `user_limit_seconds()` plus ten times `expected_seconds`. Bytes in
+    arguments and results are passed as hexadecimal text; output of the function is dropped.
+
     Raises the PqchainError that the function raised; CallTimeout after `limit_seconds`;
     CryptoFailure, with file and line if known, for any other exception or the end of the process.
     """
-    key = (os.getpid(), *schemes)
-    caller = _take(key) if keep else None
-    if caller is None:
-        caller = _Caller(schemes, limit_seconds)
-    result = caller.call(function, limit_seconds, arguments)
+    if limit_seconds is None:
+        limit_seconds = user_limit_seconds() + _SLOWDOWN * expected_seconds
+    key = (os.getpid(), *locations)
+    try:
+        child = (_take(key) if keep else None) or _Interpreter(key, locations, limit_seconds)
+        result = child.call(function, limit_seconds, arguments)
+    except CryptoFailure as error:
+        if not locations:
+            raise
+        # Name the file, unless the error does so already with the line.
+        text, files = str(error), [Path(at.rpartition(":")[0] or at).name for at in locations]
+        if not any(file in text for file in files):
+            text = f"{', '.join(files)}: {text}"
+        if isinstance(error, CallTimeout):
+            text += f"; if it is only slow, set {LIMIT_VARIABLE} above {user_limit_seconds():g}"
+        raise type(error)(text) from error
     if not keep:
-        caller.child.end()
+        child.end()
         return result
     with _lock:
-        _idle.append((key, caller))
+        _idle.append(child)
         # The least recently used children are ended.
         surplus = _idle[:-_MAX_CHILDREN]
         del _idle[: len(surplus)]
-    _end(surplus)
+    end_all(surplus)
     return result
 
 
-def forget(scheme: str) -> None:
-    """End the idle children with that scheme, because its file may have changed."""
+def forget(location: str) -> None:
+    """Discard what is known of the code at a location, because its file may have changed."""
     with _lock:
-        stale = [row for row in _idle if scheme in row[0]]
-        _idle[:] = [row for row in _idle if row not in stale]
-    _end(stale)
+        stale = [child for child in _idle if location in child.key]
+        _idle[:] = [child for child in _idle if child not in stale]
+    end_all(stale)
+    for key in [key for key in _first_uses if key[0] == location]:
+        del _first_uses[key]
 
 
-def _take(key: tuple[object, ...]) -> _Caller | None:
-    with _lock:
-        for index, (other, caller) in enumerate(_idle):
-            if other == key:
-                del _idle[index]
-                return caller
-    return None
+class _Interpreter(Child):
+    """A child that runs `serve`."""
 
-
-_lock = threading.Lock()
-_idle: list[tuple[tuple[object, ...], _Caller]] = []
-"""Idle children by (id of the parent process, schemes); a fork must not use its parent's."""
-
-
-def _end(rows: Sequence[tuple[tuple[object, ...], _Caller]]) -> None:
-    for key, caller in rows:
-        if key[0] == os.getpid():
-            caller.child.end()
-
-
-atexit.register(_end, _idle)
-
-
-class _Caller:
-    """The parent's end of a child that runs `serve`."""
-
-    def __init__(self, schemes: Sequence[str], limit_seconds: float) -> None:
+    def __init__(
+        self, key: tuple[object, ...], locations: Sequence[str], limit_seconds: float
+    ) -> None:
         # Same module path as here; without PYTHONSAFEPATH, -m would put the current folder first.
         # An empty entry means the current folder too, whose files must not be imported.
         path = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path if entry)
         environment = {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
-        self.child = Child(
+        super().__init__(
             [sys.executable, "-m", "pqchain.crypto.isolation"], environment=environment
         )
-        for scheme in schemes:
-            self.call("pqchain.schemes:register", limit_seconds, {"user_scheme": scheme})
+        self.key = key
+        for location in locations:
+            self.call("pqchain.schemes:register", limit_seconds, {"user_scheme": location})
 
     def call(self, function: str, limit_seconds: float, arguments: dict[str, Any]) -> Any:
         # Only an answer with the token is accepted: user code that exits with code 0, or writes to
@@ -158,46 +185,59 @@ class _Caller:
         request = {"token": token, "function": function, "limit_seconds": limit_seconds}
         if hasattr(os, "sched_getaffinity"):
             request["processors"] = sorted(os.sched_getaffinity(0))
-        line = json.dumps({**request, "arguments": arguments}).encode() + b"\n"
         start = monotonic()
         try:
+            line = _line({**request, "arguments": arguments})
             answer = json.loads(
-                self.child.ask(line, limit_seconds + _GRACE_SECONDS, max_bytes=_MAX_ANSWER_BYTES)
+                self.ask(line, limit_seconds + _GRACE_SECONDS, max_bytes=_MAX_ANSWER_BYTES)
             )
             if answer["token"] != token:
                 raise ValueError("another token")
             installation.add_loaded_libraries(answer["libraries"])
         except (OSError, EOFError) as error:
             timed_out = isinstance(error, TimeoutError) or monotonic() - start >= limit_seconds
-            self._raise_ended(limit_seconds if timed_out else None)
+            code = self.end(0.0 if timed_out else _GRACE_SECONDS)
+            prefix = _first_user_frame(_FRAME.findall(self.stderr_tail))
+            if timed_out:
+                raise CallTimeout(f"{prefix}no result within {limit_seconds:g} s") from None
+            raise CryptoFailure(f"{prefix}the process ended by {exit_reason(code)}") from None
         except (ValueError, KeyError, TypeError, RecursionError):
-            self.child.end()
+            self.end()
             raise CryptoFailure("the code wrote to the pipe that carries results") from None
         except BaseException:
-            self.child.end()
+            self.end()
             raise
         if "error" in answer:
-            self.child.end()
+            self.end()
             raise _ERRORS.get(answer["type"], CryptoFailure)(answer["error"])
         return answer["result"]
 
-    def _raise_ended(self, limit_seconds: float | None) -> NoReturn:
-        code = self.child.end(0.0 if limit_seconds is not None else _GRACE_SECONDS)
-        frames = _FRAME.findall(self.child.stderr_tail)
-        prefix = _first_user_frame(frames)
-        if limit_seconds is not None:
-            raise CallTimeout(f"{prefix}no result within {limit_seconds:g} s")
-        raise CryptoFailure(f"{prefix}the process ended by {exit_reason(code)}")
+
+_lock = threading.Lock()
+_idle: list[_Interpreter] = []
+"""Idle children; their keys begin with the parent's id, as a fork must not use its parent's."""
 
 
-_ERRORS: dict[str, type[PqchainError]] = {
-    name: getattr(errors, name)
-    for name in (
-        *("UsageError", "Unsupported", "NativeLibraryMissing", "NativeLibraryBroken"),
-        *("PqchainError", "DataError"),
-    )
-}
-"""Errors that the caller raises with their own type; all others become a CryptoFailure."""
+def _take(key: tuple[object, ...]) -> _Interpreter | None:
+    with _lock:
+        child = next((child for child in _idle if child.key == key), None)
+        if child is not None:
+            _idle.remove(child)
+    return child
+
+
+def end_all(children: Iterable[_Interpreter]) -> None:
+    """End the children that this process started."""
+    for child in children:
+        if child.key[0] == os.getpid():
+            child.end()
+
+
+atexit.register(end_all, _idle)
+
+
+def _line(content: dict[str, Any]) -> bytes:
+    return json.dumps(content, default=bytes.hex).encode() + b"\n"
 
 
 def serve() -> None:
@@ -224,23 +264,90 @@ def serve() -> None:
             if "processors" in request:
                 os.sched_setaffinity(0, request["processors"])
             faulthandler.dump_traceback_later(request["limit_seconds"], exit=True)
-            answer = {"token": request["token"], **_perform(request)}
-            answer["libraries"] = installation.loaded_libraries()
+            try:
+                module, _, name = request["function"].partition(":")
+                answer = {"result": getattr(import_module(module), name)(**request["arguments"])}
+                _line(answer)
+            except PqchainError as error:
+                answer = {"error": str(error), "type": type(error).__name__}
+            except BaseException as error:  # noqa: BLE001 - user code may also raise SystemExit
+                answer = {"error": describe(error), "type": ""}
+            answer |= {"token": request["token"], "libraries": installation.loaded_libraries()}
             faulthandler.cancel_dump_traceback_later()
-            answers.write(json.dumps(answer).encode() + b"\n")
+            answers.write(_line(answer))
             answers.flush()
 
 
-def _perform(request: dict[str, Any]) -> dict[str, Any]:
-    try:
-        module, _, name = request["function"].partition(":")
-        result = getattr(import_module(module), name)(**request["arguments"])
-        json.dumps(result)
-    except PqchainError as error:
-        return {"error": str(error), "type": type(error).__name__}
-    except BaseException as error:  # noqa: BLE001 - user code may raise anything, also SystemExit
-        return {"error": describe(error), "type": ""}
-    return {"result": result}
+_first_uses: dict[tuple[str, str], float | CryptoFailure] = {}
+"""Time in seconds of the first use, or its error, by (location of the code, algorithm)."""
+
+
+def first_use_seconds(algorithm: str, implementation: str) -> float:
+    """Return the time in seconds of the first use: key pair, signature and two verifications.
+
+    For a KEM: key pair, encapsulation and decapsulation. Measured once per scheme; if that failed,
+    every call raises CryptoFailure.
+    """
+    location = algorithms.implementation(implementation).location
+    key = (location, algorithm)
+    if key not in _first_uses:
+        try:
+            _first_uses[key] = call(
+                "pqchain.crypto.user_code:first_use", locations=[location], keep=True,
+                algorithm=algorithm, implementation=implementation,
+            )  # fmt: skip
+        except CryptoFailure as error:
+            _first_uses[key] = error
+    outcome = _first_uses[key]
+    if isinstance(outcome, CryptoFailure):
+        raise CryptoFailure(str(outcome))
+    return outcome
+
+
+class _Isolated(Scheme):
+    # Opening includes the first use: it finds code that does not work before the code is needed,
+    # and gives the expected time from which the timeouts of later calls are derived.
+    def _prepare(self) -> None:
+        self._location = algorithms.implementation(self.implementation).location
+        self._seconds = first_use_seconds(self.algorithm.name, self.implementation)
+
+    def _perform(self, operation: str, *values: Any, count: int = 1, **options: Any) -> Any:
+        return call(
+            "pqchain.crypto.user_code:perform", locations=[self._location], keep=True,
+            expected_seconds=self._seconds * count, algorithm=self.algorithm.name,
+            implementation=self.implementation, operation=operation, values=values, **options,
+        )  # fmt: skip
+
+    def generate_keypair(self) -> tuple[bytes, bytes]:
+        public_key, secret_key = map(bytes.fromhex, self._perform("generate_keypair"))
+        return public_key, secret_key
+
+
+class IsolatedSigner(_Isolated, Signer):
+    """A signature scheme of the user, run in a child process."""
+
+    def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
+        return bytes.fromhex(self._perform("sign", message, secret_key))
+
+    def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
+        return bool(self._perform("verify", message, signature, public_key))
+
+    def _verify_batch(self, columns: Columns, *, threads: int, stop_at_first: bool) -> list[int]:
+        # One call for the whole batch, because each call has a fixed cost.
+        options = {"threads": threads, "stop_at_first": stop_at_first}
+        wrong: list[int] = self._perform("verify_batch", *columns, count=len(columns[0]), **options)
+        return wrong
+
+
+class IsolatedKem(_Isolated, Kem):
+    """A key-encapsulation mechanism of the user, run in a child process."""
+
+    def _encapsulate(self, public_key: bytes) -> tuple[bytes, bytes]:
+        ciphertext, secret = map(bytes.fromhex, self._perform("encapsulate", public_key))
+        return ciphertext, secret
+
+    def _decapsulate(self, ciphertext: bytes, secret_key: bytes) -> bytes:
+        return bytes.fromhex(self._perform("decapsulate", ciphertext, secret_key))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import random
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,15 +18,9 @@ from typing import Any
 
 from pqchain import algorithms
 from pqchain.crypto import isolation
-from pqchain.crypto.abi import OK, REJECTED, SIZE, TimingPlan, failure
-from pqchain.crypto.native import Library
-from pqchain.crypto.packed import batch_arguments, pack
-from pqchain.errors import (
-    CryptoFailure,
-    PqchainError,
-    Unsupported,
-    UsageError,
-)
+from pqchain.crypto.abi import OK, REJECTED, SIZE, TimingPlan, failure, pack
+from pqchain.crypto.native import Batch, Library
+from pqchain.errors import CryptoFailure, PqchainError, Unsupported, UsageError
 
 LENGTHS = (0, 1, 32, 1000, 100_000)
 """Lengths of the test messages in bytes."""
@@ -39,6 +33,12 @@ GUARD = b"\xa5" * 64
 
 STACKS = (8 << 20, 1 << 20, 256 << 10)
 """Stack sizes of test threads in bytes. The first one must suffice."""
+
+MAX_SIZE_BYTES = 1 << 28
+"""Maximum length of a key, signature, ciphertext or secret of a user-defined scheme."""
+
+KINDS = {1: "signature", 2: "kem"}
+"""Kinds by their numbers in pq_sizes()."""
 
 LIMIT_SECONDS = 120.0
 """Timeout of one check after the first use of a scheme."""
@@ -67,41 +67,45 @@ class SchemeTest:
         self.sizes, self.name = self.library.sizes(name), name
         self.is_kem = self.sizes["kind"] == 2
 
-    def outputs(self, operation: str, sizes: tuple[int, ...], *inputs: bytes) -> list[bytes]:
-        """Call an operation and return its outputs. Raises CheckFailed for an error or overflow."""
+    def outputs(self, operation: str, names: str, *inputs: Any) -> list[bytes]:
+        """Call an operation; return its outputs, whose lengths are the sizes of these names.
+
+        Raises CheckFailed for an error or a write past a buffer.
+        """
+        sizes = [self.sizes[f"{name}_bytes"] for name in names.split()]
         # At least one full GUARD follows the `size` bytes that may be written.
-        buffers = [ctypes.create_string_buffer(GUARD * (size // 64 + 2)) for size in sizes]
+        guards = [GUARD * (size // 64 + 2) for size in sizes]
+        buffers = list(map(ctypes.create_string_buffer, guards))
         code = getattr(self.handle, f"pq_{operation}")(self.scheme, *buffers, *inputs)
         if code != OK:
             raise CheckFailed(f"pq_{operation} returned {code}: {failure(code)}")
-        for buffer, size in zip(buffers, sizes, strict=True):
-            self.check_guard(buffer, size, operation)
+        for buffer, size, guard in zip(buffers, sizes, guards, strict=True):
+            if buffer.raw[size : len(guard)] != guard[size:]:
+                raise CheckFailed(f"pq_{operation} wrote past a buffer of {size} bytes")
         return [buffer.raw[:size] for buffer, size in zip(buffers, sizes, strict=True)]
 
-    def check_guard(self, buffer: ctypes.Array[ctypes.c_char], size: int, operation: str) -> None:
-        """Raise CheckFailed if the guard bytes after a buffer were changed."""
-        guard = (GUARD * (size // 64 + 2))[size:]
-        if buffer.raw[size : size + len(guard)] != guard:
-            raise CheckFailed(f"pq_{operation} wrote past a buffer of {size} bytes")
+    def keypair(self) -> list[bytes]:
+        """Return public key and secret key. Raises CheckFailed."""
+        return self.outputs("keypair", "public_key secret_key")
 
-    def keypair(self) -> tuple[bytes, bytes]:
-        """Return (public key, secret key). Raises CheckFailed."""
-        sizes = self.sizes["public_key_bytes"], self.sizes["secret_key_bytes"]
-        public_key, secret_key = self.outputs("keypair", sizes)
-        return public_key, secret_key
+    def encapsulated(self) -> tuple[bytes, bytes, bytes]:
+        """Return ciphertext, shared secret and secret key. Raises CheckFailed."""
+        public_key, secret_key = self.keypair()
+        ciphertext, shared = self.outputs("encapsulate", "ciphertext shared_secret", public_key)
+        return ciphertext, shared, secret_key
 
-    def sign(self, message: bytes, secret_key: bytes) -> bytes:
-        """Return a signature. Raises CheckFailed, also for an invalid length."""
-        longest = self.sizes["signature_max_bytes"]
-        buffer, length = ctypes.create_string_buffer(GUARD * (longest // 64 + 2)), SIZE(longest)
-        inputs = (message, len(message), b"", 0, secret_key)
-        code = self.handle.pq_sign(self.scheme, buffer, ctypes.byref(length), *inputs)
-        if code != OK:
-            raise CheckFailed(f"pq_sign returned {code}: {failure(code)}")
-        self.check_guard(buffer, longest, "sign")
-        if not 0 < length.value <= longest:
-            raise CheckFailed(f"a signature must have 1 to {longest} bytes; got {length.value}")
-        return buffer.raw[: length.value]
+    def signed(self, count: int, length: int = 32) -> list[tuple[bytes, bytes, bytes]]:
+        """Return `count` tuples (message of `length` bytes, signature, public key)."""
+        rows, longest = [], self.sizes["signature_max_bytes"]
+        for number in range(count):
+            public_key, secret_key = self.keypair()
+            message, size = random.Random(number).randbytes(length), SIZE(longest)
+            inputs = (ctypes.byref(size), message, length, b"", 0, secret_key)
+            [signature] = self.outputs("sign", "signature_max", *inputs)
+            if not 0 < size.value <= longest:
+                raise CheckFailed(f"a signature must have 1 to {longest} bytes; got {size.value}")
+            rows.append((message, signature[: size.value], public_key))
+        return rows
 
     def verify(self, message: bytes, signature: bytes, public_key: bytes) -> int:
         """Return the code of pq_verify."""
@@ -116,49 +120,58 @@ class SchemeTest:
         if code not in (REJECTED, -1):
             raise CheckFailed(f"pq_verify must return PQ_REJECTED (1) for {damaged}; got {code}")
 
-    def signed(self, count: int, length: int = 32) -> list[tuple[bytes, bytes, bytes]]:
-        """Return `count` tuples (message of `length` bytes, signature, public key)."""
-        rows = []
-        for number in range(count):
-            public_key, secret_key = self.keypair()
-            message = random.Random(number).randbytes(length)
-            rows.append((message, self.sign(message, secret_key), public_key))
-        return rows
+    def round_trip(self, length: int = 32) -> tuple[bytes, bytes, bytes]:
+        """Sign and verify a message, or encapsulate and decapsulate; return the inputs.
+
+        They are message, signature and public key, or ciphertext, shared secret and secret key.
+        """
+        if self.is_kem:
+            ciphertext, shared, secret_key = self.encapsulated()
+            if self.outputs("decapsulate", "shared_secret", ciphertext, secret_key) != [shared]:
+                raise CheckFailed("pq_decapsulate returned another secret than pq_encapsulate")
+            return ciphertext, shared, secret_key
+        [inputs] = self.signed(1, length)
+        if (code := self.verify(*inputs)) != OK:
+            raise CheckFailed(
+                f"pq_verify returned {code} for a valid signature of {length} bytes of message"
+            )
+        return inputs
 
 
-def sizes(test: SchemeTest) -> str:
+def check_sizes(sizes: Mapping[str, int]) -> str:
     """Check the kind and the sizes of pq_sizes(). Raises CheckFailed."""
-    kind = test.sizes["kind"]
-    if kind not in (1, 2):
-        raise CheckFailed(f"kind must be PQ_SIGNATURE (1) or PQ_KEM (2); got {kind}")
+    if sizes["kind"] not in KINDS:
+        raise CheckFailed(f"kind must be PQ_SIGNATURE (1) or PQ_KEM (2); got {sizes['kind']}")
     names = ["public_key_bytes", "secret_key_bytes"]
-    names += ["ciphertext_bytes", "shared_secret_bytes"] if test.is_kem else ["signature_max_bytes"]
-    sizes = {name: test.sizes[name] for name in names}
-    for name, size in sizes.items():
-        if not 0 < size <= 1 << 28:
-            raise CheckFailed(f"{name} must be from 1 to {1 << 28}; got {size}")
-    return ", ".join(f"{name} {size}" for name, size in sizes.items())
+    is_kem = sizes["kind"] == 2
+    names += ["ciphertext_bytes", "shared_secret_bytes"] if is_kem else ["signature_max_bytes"]
+    for name in names:
+        if not 0 < sizes[name] <= MAX_SIZE_BYTES:
+            raise CheckFailed(f"{name} must be from 1 to {MAX_SIZE_BYTES}; got {sizes[name]}")
+    return ", ".join(f"{name} {sizes[name]}" for name in names)
+
+
+def first_use(test: SchemeTest) -> str:
+    """Generate a key pair and use it once; for signatures, also with a damaged one."""
+    message, signature, public_key = test.round_trip()
+    if test.is_kem:
+        return "a key pair and a shared secret"
+    damaged = bytearray(signature)
+    damaged[len(damaged) // 2] ^= 1
+    test.require_rejection("a signature with one bit flipped", message, bytes(damaged), public_key)
+    return "a key pair, a signature and two verifications"
 
 
 def round_trips(test: SchemeTest) -> str:
     """Sign and verify messages of several lengths, or encapsulate and decapsulate."""
-    if test.is_kem:
-        for _ in LENGTHS:
-            first_use(test)
-        return f"{len(LENGTHS)} key pairs"
-    lengths = set()
-    for length in LENGTHS:
-        for message, signature, public_key in test.signed(2, length):
-            code = test.verify(message, signature, public_key)
-            if code != OK:
-                raise CheckFailed(
-                    f"pq_verify returned {code} for a valid signature of {length} bytes of message"
-                )
-            lengths.add(len(signature))
+    trips = [test.round_trip(length) for length in LENGTHS for _ in range(2)]
     # A library with a constant seed can pass all other checks.
     if test.keypair() == test.keypair():
         raise CheckFailed("two key pairs are equal; pq_keypair must use the system's randomness")
-    span = f"{min(lengths)} to {max(lengths)}" if len(lengths) > 1 else f"{max(lengths)}"
+    if test.is_kem:
+        return f"{len(trips)} key pairs"
+    lengths = sorted({len(signature) for _, signature, _ in trips})
+    span = " to ".join(map(str, dict.fromkeys((lengths[0], lengths[-1]))))
     return f"messages of {LENGTHS[0]} to {LENGTHS[-1]} bytes, signatures of {span}"
 
 
@@ -166,16 +179,14 @@ def flipped_bits(test: SchemeTest) -> str:
     """Check that damaged inputs are rejected: one flipped bit at a time, truncated signatures."""
     rng = random.Random(1)
     if test.is_kem:
-        lengths = test.sizes["ciphertext_bytes"], test.sizes["shared_secret_bytes"]
-        public_key, secret_key = test.keypair()
-        ciphertext, shared = test.outputs("encapsulate", lengths, public_key)
+        ciphertext, shared, secret_key = test.encapsulated()
         for damaged in _flipped(ciphertext, rng):
-            buffer = ctypes.create_string_buffer(lengths[1])
+            buffer = ctypes.create_string_buffer(len(shared))
             code = test.handle.pq_decapsulate(test.scheme, buffer, damaged, secret_key)
             # OK with another secret is implicit rejection.
             if code == OK and buffer.raw == shared:
                 raise CheckFailed("a ciphertext with one bit flipped has the same secret")
-        return f"{min(FLIPS, 8 * lengths[0])} of the ciphertext"
+        return f"{min(FLIPS, 8 * len(ciphertext))} of the ciphertext"
     [(message, signature, public_key)] = test.signed(1)
     for damaged in _flipped(signature, rng):
         test.require_rejection("a signature with one bit flipped", message, damaged, public_key)
@@ -194,43 +205,27 @@ def flipped_bits(test: SchemeTest) -> str:
 
 def stacks(test: SchemeTest, size: int = STACKS[0]) -> str:
     """Run round trips on a thread with a stack of `size` bytes."""
-    errors: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            round_trips(test)
-        except PqchainError as error:
-            errors.append(error)
-
     # The size is global and applies to threads that are started later, so it is restored.
     default_size = threading.stack_size(size)
     try:
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(round_trips, test).result()
     finally:
         threading.stack_size(default_size)
-    if errors:
-        raise errors[0]
     return f"a thread of {size >> 10} KiB"
 
 
 def threads(test: SchemeTest) -> str:
     """Check the scheme on several threads, and batch verification with a wrong signature."""
-    if test.is_kem:
-        with ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda _: round_trips(test), range(4)))
-        return "4 threads at once"
     with ThreadPoolExecutor(4) as pool:
-        rows = [row for part in pool.map(lambda _: test.signed(8), range(4)) for row in part]
-        codes = list(pool.map(lambda row: test.verify(*row), rows))
-    if set(codes) != {OK}:
-        raise CheckFailed(
-            f"{len(codes) - codes.count(OK)} of {len(codes)} signatures by 4 threads are invalid"
-        )
+        rows = list(pool.map(lambda _: test.round_trip(), range(32)))
+    if test.is_kem:
+        return "4 threads at once"
     rows[5] = (rows[5][0] + b"!", *rows[5][1:])
+    batch = Batch(test.library, test.scheme, pack([list(row) for row in zip(*rows, strict=True)]))
     for count in (1, 4):
-        if (wrong := _batch(test, rows, count)) != [5]:
+        batch.run(count)
+        if (wrong := batch.wrong()) != [5]:
             raise CheckFailed(
                 f"pq_verify_batch on {count} threads must report index [5] as wrong; got {wrong}"
             )
@@ -251,27 +246,8 @@ def clock(test: SchemeTest) -> str:
     return ", ".join(medians)
 
 
-def first_use(test: SchemeTest) -> str:
-    """Generate a key pair and use it once; for signatures, also with a damaged one."""
-    public_key, secret_key = test.keypair()
-    if test.is_kem:
-        lengths = test.sizes["ciphertext_bytes"], test.sizes["shared_secret_bytes"]
-        ciphertext, shared = test.outputs("encapsulate", lengths, public_key)
-        if test.outputs("decapsulate", lengths[1:], ciphertext, secret_key) != [shared]:
-            raise CheckFailed("pq_decapsulate returned another secret than pq_encapsulate")
-        return "a key pair and a shared secret"
-    message = b"message"
-    signature = test.sign(message, secret_key)
-    if (code := test.verify(message, signature, public_key)) != OK:
-        raise CheckFailed(f"pq_verify returned {code} for a valid signature")
-    damaged = bytearray(signature)
-    damaged[len(damaged) // 2] ^= 1
-    test.require_rejection("a signature with one bit flipped", message, bytes(damaged), public_key)
-    return "a key pair, a signature and two verifications"
-
-
 CHECKS: dict[str, Callable[..., str]] = {
-    "sizes": sizes,
+    "sizes": lambda test: check_sizes(test.sizes),
     "first use": first_use,
     "round trips": round_trips,
     "flipped bits": flipped_bits,
@@ -289,30 +265,30 @@ def check_library(path: Path, *, first_use_seconds: float) -> Iterator[Finding]:
     Raises PqchainError if the library cannot be loaded or has no scheme.
     """
     try:
-        names = _call("names", path, limit_seconds=first_use_seconds)
+        names = _call("names", path, first_use_seconds)
     except CryptoFailure as error:
         raise Unsupported(f"{path.name} cannot be loaded: {error}") from error
     for name in names:
         for check in CHECKS:
-            limit = first_use_seconds if check in ("first use", "sizes") else LIMIT_SECONDS
+            is_first = check in ("first use", "sizes")
+            limit = first_use_seconds if is_first else LIMIT_SECONDS
             try:
-                detail = _call("run_check", path, limit_seconds=limit, name=name, check=check)
+                detail = _call("run_check", path, limit, name=name, check=check)
                 if check == "stacks":
                     detail = _least_stack(path, name)
             except PqchainError as error:
                 yield Finding(name, check, False, str(error))
                 if isinstance(error, isolation.CallTimeout):
                     return
-                if check in ("first use", "sizes"):
+                if is_first:
                     break  # the other checks need valid sizes and a scheme that works
             else:
                 yield Finding(name, check, True, detail)
 
 
-def _call(function: str, path: Path, *, limit_seconds: float, **arguments: Any) -> Any:
-    return isolation.call(
-        f"{__name__}:{function}", limit_seconds=limit_seconds, path=str(path), **arguments
-    )
+def _call(function: str, path: Path, limit_seconds: float, **arguments: Any) -> Any:
+    place = f"{__name__}:{function}"
+    return isolation.call(place, limit_seconds=limit_seconds, path=str(path), **arguments)
 
 
 def _least_stack(path: Path, name: str) -> str:
@@ -320,9 +296,7 @@ def _least_stack(path: Path, name: str) -> str:
     # Each size in a new child process, which a stack overflow ends.
     for size in STACKS[1:]:
         try:
-            _call(
-                "run_check", path, limit_seconds=LIMIT_SECONDS, name=name, check="stacks", size=size
-            )
+            _call("run_check", path, LIMIT_SECONDS, name=name, check="stacks", size=size)
         except CryptoFailure:
             break
         enough = size
@@ -352,11 +326,3 @@ def _flipped(data: bytes, rng: random.Random) -> Iterator[bytes]:
         damaged = bytearray(data)
         damaged[bit // 8] ^= 1 << bit % 8
         yield bytes(damaged)
-
-
-def _batch(test: SchemeTest, rows: list[tuple[bytes, bytes, bytes]], count: int) -> list[int]:
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    arguments, verdicts = batch_arguments(test.scheme, pack(columns))
-    arguments.threads = count
-    test.handle.pq_verify_batch(arguments)
-    return [index for index, verdict in enumerate(verdicts.raw) if not verdict]

@@ -8,36 +8,24 @@ from __future__ import annotations
 import ctypes
 import json
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pqchain import algorithms, installation
-from pqchain.crypto.abi import (
-    ABI,
-    DRAW,
-    KNOWN_KEY_PROTOTYPES,
-    OK,
-    POINTER,
-    PROTOTYPES,
-    REJECTED,
-    SIZE,
-    TEXT,
-    Sizes,
-    TimingPlan,
-    failure,
-)
+from pqchain.algorithms import Algorithm
+from pqchain.crypto import abi
+from pqchain.crypto.abi import NUMBER, OK, Memory, Packed, TimingPlan, failure, pack
 from pqchain.crypto.builds import built_library, obstacle
 from pqchain.crypto.interface import BytesLike, Columns, Kem, Scheme, Signer
-from pqchain.crypto.packed import Memory, Packed, batch_arguments, pack
-from pqchain.crypto.random_source import Source, replaced
+from pqchain.crypto.random_source import Source, Stream, replaced
 from pqchain.errors import CryptoFailure, NativeLibraryBroken, Unsupported, UsageError
 
 MAX_SCHEMES = 10_000
 
-_SEEDED = "liboqs-0.13/dispatch"
-"""Implementation whose library has the function `pq_draw`, a source for all libraries."""
+DEFAULT = "liboqs-0.13/dispatch"
+"""Default implementation; its library also has `pq_draw`, a random source for all libraries."""
 
 
 class Library:
@@ -48,23 +36,19 @@ class Library:
         self.path = path
         self._handle = installation.load_library(path)
         try:
-            for name, (result, arguments) in PROTOTYPES.items():
-                function = getattr(self._handle, name)
-                function.restype, function.argtypes = result, arguments
-            abi = self._handle.pq_abi()
+            self._declare(abi.PROTOTYPES)
+            version = self._handle.pq_abi()
         except AttributeError:
-            abi = None
-        if abi != ABI:
+            version = None
+        if version != abi.ABI:
             raise NativeLibraryBroken(
-                f"{path.name} lacks the interface of pqchain, version {ABI}; got {abi}. "
+                f"{path.name} lacks the interface of pqchain, version {abi.ABI}; got {version}. "
                 f"{installation.library_remedy(path)}"
             )
         # A library without these functions takes encoded keys only.
         self.decodes_keys = hasattr(self._handle, "pq_decode_keys")
-        for name, (result, arguments) in KNOWN_KEY_PROTOTYPES.items():
-            if self.decodes_keys:
-                function = getattr(self._handle, name)
-                function.restype, function.argtypes = result, arguments
+        if self.decodes_keys:
+            self._declare(abi.KNOWN_KEY_PROTOTYPES)
         self.source: str = (self._handle.pq_source() or b"").decode(errors="replace")
         if (count := self._handle.pq_count()) > MAX_SCHEMES:
             raise UsageError(
@@ -75,6 +59,11 @@ class Library:
             for name in map(self._handle.pq_name, range(count))
             if name is not None and (handle := self._handle.pq_open(name)) is not None
         }
+
+    def _declare(self, prototypes: abi.Prototypes) -> None:
+        for name, (result, arguments) in prototypes.items():
+            function = getattr(self._handle, name)
+            function.restype, function.argtypes = result, arguments
 
     def names(self) -> list[str]:
         """Return the names of the algorithms in this build."""
@@ -95,9 +84,9 @@ class Library:
 
     def sizes(self, name: str) -> dict[str, int]:
         """Return the fields of pq_sizes_t that the library reports for a scheme."""
-        sizes = Sizes()
+        sizes = abi.Sizes()
         self._handle.pq_sizes(self.scheme(name), ctypes.byref(sizes))
-        return {field: int(getattr(sizes, field)) for field, _ in Sizes._fields_}
+        return {field: int(getattr(sizes, field)) for field, _ in sizes._fields_}
 
     def randomness(self, source: Source) -> AbstractContextManager[None]:
         """Return a context in which this thread's randomness comes from a source.
@@ -136,23 +125,10 @@ class Library:
         try:
             function = getattr(self._handle, name)
         except AttributeError as error:
-            raise self._missing(name) from error
+            hint = installation.library_remedy(self.path)
+            raise NativeLibraryBroken(f"{self.path} lacks the function {name}. {hint}") from error
         function.restype = ctypes.c_int64
         return int(function(*(_argument(value) for value in arguments)))
-
-    def predicate(self, name: str) -> Callable[[int, bytes], int]:
-        """Return a function of this library on (handle, bytes). Raises NativeLibraryBroken."""
-        try:
-            # Indexing gives a new function object, so the types below affect no other caller.
-            function = self._handle[name]
-        except AttributeError as error:
-            raise self._missing(name) from error
-        function.restype, function.argtypes = ctypes.c_int64, (POINTER, TEXT)
-        return cast("Callable[[int, bytes], int]", function)
-
-    def _missing(self, function: str) -> NativeLibraryBroken:
-        hint = installation.library_remedy(self.path)
-        return NativeLibraryBroken(f"{self.path} lacks the function {function}. {hint}")
 
 
 class _Native(Scheme):
@@ -169,7 +145,7 @@ class _Native(Scheme):
     def _run(self, operation: str, *arguments: Any) -> int:
         """Call an operation; return OK, or REJECTED by `verify`. Raises CryptoFailure otherwise."""
         code: int = getattr(self.library._handle, f"pq_{operation}")(self._scheme, *arguments)
-        if code != OK and (operation, code) != ("verify", REJECTED):
+        if code != OK and (operation, code) != ("verify", abi.REJECTED):
             raise self._failure(operation, code)
         return code
 
@@ -191,7 +167,7 @@ class NativeSigner(_Native, Signer):
 
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
         signature = ctypes.create_string_buffer(self.algorithm.signature_max_bytes)
-        length = SIZE(len(signature))
+        length = abi.SIZE(len(signature))
         inputs = (message, len(message), context, len(context), secret_key)
         self._run("sign", signature, ctypes.byref(length), *inputs)
         return signature.raw[: length.value]
@@ -219,7 +195,7 @@ class NativeSigner(_Native, Signer):
         return self._verify_packed(packed, threads, stop_at_first)
 
     def _verify_packed(self, packed: Packed, threads: int, stop_at_first: bool) -> list[int]:
-        batch = Batch(self, packed)
+        batch = Batch(self.library, self._scheme, packed)
         wrong = batch.wrong() if batch.run(threads, stop_at_first=stop_at_first) else []
         return wrong[:1] if stop_at_first else wrong
 
@@ -280,10 +256,27 @@ class NativeKem(_Native, Kem):
 class Batch:
     """A call of pq_verify_batch, ready to run."""
 
-    def __init__(self, signer: NativeSigner, packed: Packed) -> None:
+    def __init__(self, library: Library, scheme: int, packed: Packed) -> None:
         self._packed = packed  # keeps the memory alive that the call reads
-        self._verify = signer.library._handle.pq_verify_batch
-        self._arguments, self._verdicts = batch_arguments(signer._scheme, packed)
+        self._verify = library._handle.pq_verify_batch
+        count = len(packed.message_offsets) - 1
+        # Initially 1 (valid): with stop_at_first, signatures that were not verified are not wrong.
+        self._verdicts = ctypes.create_string_buffer(b"\x01" * count, count)
+        offsets = [
+            (NUMBER * len(memory)).from_buffer(memory)
+            for memory in (packed.message_offsets, packed.signature_offsets)
+        ]
+        self._arguments = abi.BatchArguments(
+            scheme=scheme,
+            count=count,
+            messages=_text(packed.messages),
+            message_offsets=offsets[0],
+            signatures=_text(packed.signatures),
+            signature_offsets=offsets[1],
+            public_keys=packed.public_keys,
+            public_key_stride=packed.key_bytes * (len(packed.public_keys) != packed.key_bytes),
+            verdicts=self._verdicts,
+        )
 
     def run(self, threads: int, *, stop_at_first: bool = False) -> int:
         """Verify in one call, without the GIL; return the number of wrong signatures."""
@@ -304,8 +297,15 @@ def plain_loop(signer: Signer, *columns: list[bytes], threads: int = 1) -> Calla
     """
     if not isinstance(signer, NativeSigner):
         return None
-    batch = Batch(signer, pack(columns))
+    batch = Batch(signer.library, signer._scheme, pack(columns))
     return lambda: batch.run(threads)
+
+
+def _text(memory: bytes | Memory) -> bytes | int:
+    """Return memory as a value for a field of type c_char_p."""
+    if isinstance(memory, bytes):
+        return memory
+    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
 
 def _argument(value: int | float | BytesLike | None) -> Any:
@@ -320,7 +320,7 @@ def _argument(value: int | float | BytesLike | None) -> Any:
 
 @cache
 def _draw_function() -> Any:
-    return ctypes.cast(library(_SEEDED)._handle.pq_draw, DRAW)
+    return ctypes.cast(library(DEFAULT)._handle.pq_draw, abi.DRAW)
 
 
 @cache
@@ -337,3 +337,31 @@ def library(implementation: str) -> Library:
     if path is None:
         raise Unsupported(f"{implementation} is not a native library of pqchain")
     return load(path)
+
+
+def seeded_randomness(*purpose: bytes) -> AbstractContextManager[None]:
+    """Return a context in which liboqs draws from `Stream(*purpose)` in the calling thread.
+
+    Other threads and other libraries draw from the operating system; see `Library.randomness`. Has
+    no effect if liboqs is not installed.
+    """
+    try:
+        return _default().randomness(Stream(*purpose))
+    except Unsupported:
+        return nullcontext()
+
+
+@cache
+def _default() -> Library:
+    return library(DEFAULT)
+
+
+def keypair_from_seed(algorithm: Algorithm, seed: bytes) -> tuple[bytes, bytes]:
+    """Return (public key, secret key) of an ML-DSA algorithm for the 32-byte seed xi (FIPS 204).
+
+    Raises Unsupported if liboqs is not installed.
+    """
+    signer = NativeSigner(algorithm, DEFAULT)
+    # The seed is all randomness that ML-DSA.KeyGen draws.
+    with signer.library.randomness(bytes(seed)):
+        return signer.generate_keypair()

@@ -15,10 +15,10 @@ from pqchain.errors import CryptoFailure, UsageError
 
 
 class Stream:
-    """A source whose draws are SHAKE256 of their number and a text."""
+    """A source whose draws are SHAKE256 of their number and a purpose."""
 
-    def __init__(self, text: bytes) -> None:
-        self.text = text
+    def __init__(self, *purpose: bytes) -> None:
+        self.text = b"".join(b"\0" + part for part in purpose)
         self.count = ctypes.c_uint64(0)
         """Number of the next draw, which C increments too."""
 

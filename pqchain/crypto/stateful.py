@@ -17,11 +17,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pqchain import algorithms
+from pqchain import algorithms, installation
 from pqchain.checks import integer
 from pqchain.crypto import native
 from pqchain.crypto.abi import OK, failure
-from pqchain.crypto.builds import INSTALL_HINT, library_path
+from pqchain.crypto.builds import INSTALL_HINT
 from pqchain.crypto.interface import BytesLike, as_bytes
 from pqchain.crypto.key_files import REMEDY, KeyFile
 from pqchain.errors import CryptoFailure, DataError, NativeLibraryMissing, UsageError
@@ -36,7 +36,7 @@ class StatefulVerifier(native.NativeSigner):
     """Key generation and verification of a stateful scheme; `sign` raises CryptoFailure."""
 
     def _prepare(self) -> None:
-        path = library_path(LIBRARY)
+        path = installation.library_path(LIBRARY)
         if path is None:
             raise NativeLibraryMissing(f"the library of XMSS and LMS is missing: {INSTALL_HINT}")
         self.library = native.load(path)

@@ -1,7 +1,7 @@
 """User-defined signature schemes: Python classes, and placeholders for schemes without code.
 
-Code from a file is used in a child process (`pqchain.crypto.isolated`); a registered object is used
-in this process.
+Code from a file is used in a child process (`pqchain.crypto.isolation`), which runs `first_use` and
+`perform`; a registered object is used in this process.
 """
 
 from __future__ import annotations
@@ -11,22 +11,24 @@ import importlib
 import importlib.util
 import os
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
+from pqchain import algorithms
 from pqchain.algorithms import Algorithm
 from pqchain.checks import NAME, is_name
+from pqchain.crypto import library_check, open_scheme
 from pqchain.crypto.interface import Signer
 from pqchain.crypto.isolation import describe
+from pqchain.crypto.library_check import MAX_SIZE_BYTES
 from pqchain.errors import CryptoFailure, UsageError
 
 METHODS = ("generate_keypair", "sign", "verify")
 
 SIZES = ("public_key_bytes", "secret_key_bytes", "signature_bytes")
 """Attributes that a class needs besides `name`; `signature_max_bytes` too if lengths vary."""
-
-MAX_SIZE_BYTES = 1 << 28
-"""Maximum length of a key or signature of a user-defined scheme."""
 
 PLACEHOLDER_SECRET_BYTES = 32
 
@@ -39,22 +41,17 @@ class UserSigner(Signer):
         super().__init__(algorithm, implementation)
 
     def _prepare(self) -> None:
-        try:
-            self._instance = self._make()
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            raise CryptoFailure(f"{self.algorithm.name}() raised {describe(error)}") from error
+        self._instance = self._call("")
 
     def _call(self, method: str, *arguments: bytes) -> Any:
         try:
-            return getattr(self._instance, method)(*arguments)
+            function = getattr(self._instance, method) if method else self._make
+            return function(*arguments)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # also SystemExit, which would end the caller unnoticed
-            raise CryptoFailure(
-                f"{self.algorithm.name}.{method}() raised {describe(error)}"
-            ) from error
+            name = f"{self.algorithm.name}.{method}".rstrip(".")
+            raise CryptoFailure(f"{name}() raised {describe(error)}") from error
 
     def failure(self, method: str, requirement: str) -> CryptoFailure:
         """Return the error of a method that violates a requirement, with the method's location."""
@@ -125,22 +122,23 @@ class Placeholder(Signer):
 
 def attributes(user_class: Any) -> dict[str, Any]:
     """Return name and sizes of a user's class. Raises UsageError, which lists all mistakes."""
-    values: dict[str, Any] = {name: getattr(user_class, name, None) for name in (*SIZES, "name")}
+    fields = {name: getattr(user_class, name, None) for name in ("name", *SIZES)}
+    longest = getattr(user_class, "signature_max_bytes", fields["signature_bytes"])
+    fields["signature_max_bytes"] = longest
     wrong = [
         f"it lacks {name}()" for name in METHODS if not callable(getattr(user_class, name, None))
     ]
-    longest = getattr(user_class, "signature_max_bytes", values["signature_bytes"])
-    for name in (
-        sizes := {name: values[name] for name in SIZES} | {"signature_max_bytes": longest}
-    ):
-        if type(sizes[name]) is not int or not 0 < sizes[name] <= MAX_SIZE_BYTES:
-            wrong.append(f"{name} must be a whole number from 1 to {MAX_SIZE_BYTES}")
-    if not is_name(values["name"]):
+    wrong += [
+        f"{name} must be a whole number from 1 to {MAX_SIZE_BYTES}"
+        for name, size in fields.items()
+        if name != "name" and not (type(size) is int and 0 < size <= MAX_SIZE_BYTES)
+    ]
+    if not is_name(fields["name"]):
         wrong.append(f"name must be {NAME}")
     if wrong:
         class_name = getattr(user_class, "__name__", type(user_class).__name__)
         raise UsageError(f"{class_name} is not a signature scheme: {'; '.join(wrong)}")
-    return {"name": values["name"], **sizes}
+    return fields
 
 
 def load_class(location: str) -> Any:
@@ -175,3 +173,38 @@ def _load_file(path: Path) -> Any:
 
 def _length(value: object) -> object:
     return len(value) if type(value) is bytes else type(value).__name__
+
+
+@cache
+def _opened(algorithm: str, implementation: str) -> Any:
+    return open_scheme(algorithms.get(algorithm), implementation)
+
+
+def first_use(algorithm: str, implementation: str) -> float:
+    """Use a scheme once, in the child; return the time in seconds. Raises CryptoFailure."""
+    start = perf_counter()
+    # A shared library is used through `SchemeTest`, whose buffers have guard bytes after them.
+    if (file := algorithms.implementation(implementation).file) is not None:
+        library_check.first_use(library_check.SchemeTest(file, algorithm))
+        return perf_counter() - start
+    signer: UserSigner = _opened(algorithm, implementation)
+    public_key, secret_key = signer.generate_keypair()
+    signature = signer.sign(b"message", secret_key)
+    if not signer.verify(b"message", signature, public_key):
+        raise signer.failure("verify", "must return True for a valid signature")
+    damaged = bytearray(signature)
+    damaged[len(damaged) // 2] ^= 1
+    if signer.verify(b"message", damaged, public_key):
+        raise signer.failure("verify", "must return False for a signature with one bit flipped")
+    return perf_counter() - start
+
+
+def perform(
+    algorithm: str, implementation: str, operation: str, values: list[Any], **options: Any
+) -> Any:
+    """Perform an operation, in the child, on hexadecimal texts or lists of them."""
+    inputs = [
+        bytes.fromhex(value) if isinstance(value, str) else list(map(bytes.fromhex, value))
+        for value in values
+    ]
+    return getattr(_opened(algorithm, implementation), operation)(*inputs, **options)

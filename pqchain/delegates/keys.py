@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from pqchain.algorithms import Algorithm
 from pqchain.crypto import Signer, open_signer
-from pqchain.crypto.seeded import seeded_randomness
+from pqchain.crypto.native import seeded_randomness
 from pqchain.errors import CryptoFailure
 
 _MAX_ATTEMPTS = 10_000

@@ -20,7 +20,7 @@ from pqchain.consensus.builder import Load, ModelBlock, ViewBuilder
 from pqchain.consensus.lengths import MESSAGE_HEADER_BYTES, distribution, mean
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import Array, Disturbance
-from pqchain.crypto.seeded import seeded_randomness
+from pqchain.crypto.native import seeded_randomness
 from pqchain.delegates import messages
 from pqchain.delegates.keys import DelegateKeys, Keypair, keypair, shared_signer
 from pqchain.delegates.messages import BLOCK_KINDS, MAX_VIEWS, VOTE_KINDS, MessageKind, statement

@@ -16,7 +16,8 @@ from typing import Any
 
 from pqchain.crypto import Signer, open_signer, unavailable_reason
 from pqchain.crypto.classical import ed25519_bytes
-from pqchain.crypto.seeded import seeded_randomness, stream
+from pqchain.crypto.native import seeded_randomness
+from pqchain.crypto.random_source import Stream
 from pqchain.errors import UnknownName
 
 CERTIFICATE_KEYS = ("ed25519", "p256")
@@ -105,7 +106,7 @@ def _generate(index: int, signer: Signer, certificate_key: str, seed: bytes) -> 
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519
     from cryptography.x509.oid import NameOID
 
-    draw = stream(b"keys", seed) if seed else None
+    draw = Stream(b"keys", seed) if seed else None
     key: ed25519.Ed25519PrivateKey | ec.EllipticCurvePrivateKey
     if certificate_key == "p256":
         key = ec.generate_private_key(ec.SECP256R1())

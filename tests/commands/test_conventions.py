@@ -25,7 +25,7 @@ REFUSED = {
     "reproduce --scheme Mine,size=3": 2,
 }
 
-HEAVY = ("pandas", "matplotlib", "pyperf", "oqs", "simpy", "numba")
+HEAVY = ("pandas", "matplotlib", "pyperf", "simpy", "numba")
 """What takes most of a second to load."""
 
 

@@ -15,7 +15,7 @@ ROUND3_BUILDS = ("liboqs-0.7.1/avx2", "liboqs-0.7.1/ref")
 """Both builds of the older source."""
 
 IMPLEMENTATIONS = (*BUILDS, None)
-"""Both builds and the default, which goes through liboqs-python."""
+"""Both builds and the default."""
 
 
 def has_small_signatures(name: str) -> bool:

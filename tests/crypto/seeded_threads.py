@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from tqdm import tqdm
 
 from pqchain.crypto import Signer, native, open_signer, unavailable_reason
-from pqchain.crypto.seeded import stream
+from pqchain.crypto.random_source import Stream
 
 SCHEMES = (
     ("ML-DSA-44", "liboqs-0.13/dispatch", 20),
@@ -43,7 +43,7 @@ def results(signer: Signer, secret_key: bytes, thread: int, rounds: int) -> Iter
     """Yield the results of one seeded thread: keys for odd numbers, signatures for even ones."""
     library = native.library(signer.implementation)
     for number in range(rounds):
-        with library.randomness(stream(b"%d %d" % (thread, number))):
+        with library.randomness(Stream(b"%d %d" % (thread, number))):
             result = (
                 b"".join(signer.generate_keypair()) if thread % 2 else signer.sign(b"m", secret_key)
             )

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pqchain import algorithms
-from pqchain.crypto import open_signer, slhdsa
+from pqchain.crypto import open_signer
+from pqchain.crypto.native_signers import SlhDsaSigner, prehashed_message
 from tests.crypto.acvp import acvp
 from tests.crypto.builds import need
 
@@ -33,7 +34,7 @@ def formatted(case: dict[str, Any]) -> bytes:
         return message
     if case["preHash"] == "pure":
         return bytes((0, len(context))) + context + message
-    return slhdsa.prehashed_message(message, case["hashAlg"], context)
+    return prehashed_message(message, case["hashAlg"], context)
 
 
 CELLS = [
@@ -43,11 +44,11 @@ CELLS = [
 ]
 
 
-def signer(name: str, build: str) -> slhdsa.SlhDsaSigner:
+def signer(name: str, build: str) -> SlhDsaSigner:
     """Return the signer of a build, or skip what this processor cannot run."""
     need(build, name)
     opened = open_signer(name, build)
-    assert isinstance(opened, slhdsa.SlhDsaSigner)
+    assert isinstance(opened, SlhDsaSigner)
     return opened
 
 

@@ -5,7 +5,7 @@ from importlib import metadata
 import pytest
 
 from pqchain import algorithms, installation
-from pqchain.crypto import builds, diagnosis, isolation
+from pqchain.crypto import diagnosis, isolation
 from pqchain.errors import CryptoFailure, NativeLibraryBroken
 from pqchain.reencode.storage import erasure
 from pqchain.results import machine
@@ -39,7 +39,6 @@ def test_doctor_checks_everything():
     assert {
         "numpy",
         "coincurve",
-        "liboqs-python",
         "pynq",
         "cmake",
         "schemes",
@@ -92,7 +91,7 @@ def test_every_library_has_a_working_install_command(monkeypatch):
 
 
 def test_missing_optional_libraries_are_not_a_failure(monkeypatch):
-    monkeypatch.setattr(builds, "library_path", lambda stem: None)
+    monkeypatch.setattr(installation, "library_path", lambda stem: None)
     monkeypatch.setattr(machine, "missing_flags", lambda row: ())
     finding = found("liboqs-0.13/ref")
     assert (finding.state, finding.healthy) == ("missing", True)
@@ -152,7 +151,7 @@ def test_every_installed_library_is_loaded_by_a_check_in_a_child(monkeypatch):
     rows = algorithms.IMPLEMENTATIONS.values()
     unusable = {row.library for row in rows if machine.missing_flags(row)}
     findings = [*diagnosis._libraries()]
-    isolation._end(isolation._idle)
+    isolation.end_all(isolation._idle)
     assert not [finding for finding in findings if finding.state == "broken"]
     assert (
         set(installation.loaded_libraries()) >= set(installation.installed_libraries()) - unusable

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from pqchain import installation
 from pqchain.bench import operations as bench
-from pqchain.crypto import builds, native, open_signer, unavailable_reason
+from pqchain.crypto import native, open_signer, unavailable_reason
 from pqchain.errors import NativeLibraryMissing, PqchainError
 
 NATIVE = Path(native.__file__).parents[1] / "native"
@@ -129,9 +130,11 @@ def test_authors_hawk_code_builds_into_a_library(
         check=True, capture_output=True, timeout=120,
     )  # fmt: skip
     built = build / "hawk-authors-avx2" / "lib" / "liboqs.so"
-    found = builds.library_path
+    found = installation.library_path
     monkeypatch.setattr(
-        builds, "library_path", lambda stem: built if stem == "hawk-authors-avx2" else found(stem)
+        installation,
+        "library_path",
+        lambda stem: built if stem == "hawk-authors-avx2" else found(stem),
     )
     assert native.library(AUTHORS).build_facts()["source"] == "the authors of Hawk"
     for name in ("Hawk-512", "Hawk-1024"):

@@ -8,8 +8,8 @@ import pytest
 
 from pqchain import algorithms
 from pqchain.crypto import BlsSigner, CheckedKeys, builds, open_signer
+from pqchain.crypto.abi import pack
 from pqchain.crypto.native import NativeSigner
-from pqchain.crypto.packed import pack
 from pqchain.errors import UsageError
 from pqchain.falcon import kernel
 

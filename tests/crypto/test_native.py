@@ -1,13 +1,14 @@
 """The C interface: its algorithms, sizes, errors, and use by threads."""
 
+import dataclasses
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from pqchain import algorithms
-from pqchain.crypto import builds, native, open_signer, unavailable_reason
+from pqchain import algorithms, installation
+from pqchain.crypto import native, open_kem, open_signer, unavailable_reason
 from pqchain.errors import (
     CryptoFailure,
     NativeLibraryBroken,
@@ -122,7 +123,7 @@ def test_missing_avx2_is_reported_as_the_reason(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_missing_library_is_reported_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builds, "library_path", lambda stem: None)
+    monkeypatch.setattr(installation, "library_path", lambda stem: None)
     assert "is not installed: build it with `make`" in unavailable_reason("liboqs-0.13/ref")
     with pytest.raises(NativeLibraryMissing):
         native.library("liboqs-0.13/ref")
@@ -191,3 +192,18 @@ def test_many_threads_may_open_the_same_scheme(build: str) -> None:
         thread.join()
     assert len(handles) == 8
     assert len(set(handles)) == 1
+
+
+def test_missing_scheme_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Unsupported, match="implementation of ML-DSA-44 must be one of liboqs"):
+        open_signer("ML-DSA-44", "coincurve/libsecp256k1")
+    lacking = dataclasses.replace(algorithms.get("Hawk-512"), implementations=())
+    monkeypatch.setitem(algorithms.ALGORITHMS, "Hawk-512", lacking)
+    with pytest.raises(Unsupported, match="does not implement it"):
+        open_signer("Hawk-512")
+
+
+def test_first_available_build_replaces_a_missing_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert open_kem("NTRU-HPS-2048-509").implementation.startswith("liboqs-0.7.1/")
+    monkeypatch.setattr(machine, "cpu_flags", lambda: frozenset())
+    assert open_kem("NTRU-HPS-2048-509").implementation == "liboqs-0.7.1/ref"

@@ -12,7 +12,7 @@ import pytest
 from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain import algorithms
 from pqchain.crypto import Kem, Signer, native, open_kem, open_signer
-from pqchain.crypto.liboqs import IMPLEMENTATION
+from pqchain.crypto.native import DEFAULT
 from pqchain.errors import BadLength
 from pqchain.installation import omission_reason
 from tests.crypto.builds import ROUND3_BUILDS, has_small_signatures, need
@@ -119,8 +119,8 @@ def reproducible(implementation: str):
 def signed(name: str, implementation: str | None = None) -> Signed:
     """Return a key pair and a signature of MESSAGE, made once."""
     signer = open_signer(name, implementation)
-    if implementation is None and IMPLEMENTATION in algorithms.get(name).implementations:
-        assert signer.implementation == IMPLEMENTATION
+    if implementation is None and DEFAULT in algorithms.get(name).implementations:
+        assert signer.implementation == DEFAULT
     with reproducible(signer.implementation):
         public_key, secret_key = signer.generate_keypair()
         signature = signer.sign(MESSAGE, secret_key)

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from pqchain.crypto import native, open_signer, unavailable_reason
-from pqchain.crypto.seeded import seeded_randomness, stream
+from pqchain.crypto.native import seeded_randomness
+from pqchain.crypto.random_source import Stream
 from pqchain.errors import CryptoFailure, UsageError
 from tests.crypto.seeded_threads import SCHEMES
 
@@ -57,7 +58,7 @@ def in_thread(call: Callable[[], Any], *, stack_bytes: int = 0) -> Any:
 
 def seeded(library: native.Library, draw: Callable[[], Any]) -> Any:
     """Return the bytes drawn from one seed."""
-    with library.randomness(stream(b"seed")):
+    with library.randomness(Stream(b"seed")):
         return draw()
 
 
@@ -84,9 +85,9 @@ def test_seeded_block_is_reproducible_and_restores_the_source(implementation: st
 
 def test_inner_block_restores_the_outer_source(implementation: str) -> None:
     library, draw = opened(implementation)
-    with library.randomness(stream(b"outer")):
+    with library.randomness(Stream(b"outer")):
         expected = [draw(), draw()]
-    with library.randomness(stream(b"outer")):
+    with library.randomness(Stream(b"outer")):
         first = draw()
         inner = seeded(library, draw)
         second = draw()
@@ -103,7 +104,7 @@ def test_seeded_source_is_used_on_a_larger_stack(implementation: str) -> None:
 
 def test_another_thread_draws_from_the_system(implementation: str) -> None:
     library, draw = opened(implementation)
-    with library.randomness(stream(b"seed")):
+    with library.randomness(Stream(b"seed")):
         fresh = in_thread(draw)
         expected = draw()
     assert fresh != expected == seeded(library, draw)
@@ -168,7 +169,7 @@ def long_signature() -> tuple[native.Library, Callable[[], bytes]]:
 
 def test_interruption_before_a_draw_is_raised(interruption: int) -> None:
     library, sign = long_signature()
-    with pytest.raises(Alarm), library.randomness(stream(b"seed")):
+    with pytest.raises(Alarm), library.randomness(Stream(b"seed")):
         interrupt_soon(interruption)
         sign()
         pytest.fail("the exception of the handler was dropped, or kept until the end")
@@ -252,7 +253,7 @@ def test_given_bytes_are_every_draw() -> None:
 
 def test_stream_is_the_same_in_c_and_python(implementation: str) -> None:
     library, draw = opened(implementation)
-    in_c, in_python = (stream(b"purpose", b"x" * length) for length in (300, 300))
+    in_c, in_python = (Stream(b"purpose", b"x" * length) for length in (300, 300))
     for _ in range(2):  # the count of draws continues
         with library.randomness(in_c):
             first = draw()
@@ -263,7 +264,7 @@ def test_stream_is_the_same_in_c_and_python(implementation: str) -> None:
 
 def test_block_ended_in_another_thread_leaves_no_seed(implementation: str) -> None:
     library, draw = opened(implementation)
-    block = library.randomness(stream(b"seed"))
+    block = library.randomness(Stream(b"seed"))
 
     def begin() -> None:
         block.__enter__()
@@ -281,7 +282,7 @@ def test_block_ended_in_another_thread_leaves_no_seed(implementation: str) -> No
 
 def test_interleaved_blocks_are_rejected(implementation: str) -> None:
     library, draw = opened(implementation)
-    first, second = (library.randomness(stream(b"%d" % number)) for number in range(2))
+    first, second = (library.randomness(Stream(b"%d" % number)) for number in range(2))
     first.__enter__()
     second.__enter__()
     with pytest.raises(UsageError, match="nested within one thread"):
@@ -290,7 +291,7 @@ def test_interleaved_blocks_are_rejected(implementation: str) -> None:
         second.__exit__(None, None, None)
     known = set()
     for number in range(2):
-        with library.randomness(stream(b"%d" % number)):
+        with library.randomness(Stream(b"%d" % number)):
             known.add(draw())
     assert len(known | {draw(), draw()}) == 4
     assert seeded(library, draw) == seeded(library, draw)
@@ -303,7 +304,7 @@ def test_batch_uses_the_callers_source() -> None:
     public_key, secret_key = signer.generate_keypair()
     columns = ([b"m"] * 64, [signer.sign(b"m", secret_key)] * 64, [public_key] * 64)
     expected = seeded(library, signer.generate_keypair)
-    with library.randomness(stream(b"seed")):
+    with library.randomness(Stream(b"seed")):
         assert signer.verify_batch(*columns, threads=4) == []
         assert signer.generate_keypair() == expected
 
@@ -312,7 +313,7 @@ def test_daemon_threads_may_draw_at_interpreter_exit() -> None:
     code = """
 import threading, time
 from pqchain.crypto import open_signer
-from pqchain.crypto.seeded import seeded_randomness
+from pqchain.crypto.native import seeded_randomness
 signer = open_signer("ML-DSA-44")
 signer.generate_keypair()
 def work():
@@ -329,7 +330,7 @@ time.sleep(0.05)
 
 
 def test_seeds_give_distinct_streams() -> None:
-    one, same, other = stream(b"a", b"b"), stream(b"a", b"b"), stream(b"a\0b", b"c")
+    one, same, other = Stream(b"a", b"b"), Stream(b"a", b"b"), Stream(b"a\0b", b"c")
     first = [one(32), one(32)]
     assert first == [same(32), same(32)]
     assert len({*first, other(32)}) == 3

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain import algorithms
-from pqchain.crypto import native, open_signer, slhdsa
+from pqchain.crypto import native, open_signer
+from pqchain.crypto.native_signers import SlhDsaSigner
 from pqchain.errors import BadLength, CryptoFailure, UsageError
 from tests.crypto.builds import need
 
@@ -32,11 +33,11 @@ HASHES = ("SLH-DSA-SHA2-128f", "SLH-DSA-SHA2-192f", "SLH-DSA-SHAKE-128f")
 """Sets with each of the three hash functions of a node: SHA-256, SHA-512 and SHAKE256."""
 
 
-def signer(name: str, build: str) -> slhdsa.SlhDsaSigner:
+def signer(name: str, build: str) -> SlhDsaSigner:
     """Return the signer of a build, or skip what this processor cannot run."""
     need(build, name)
     opened = open_signer(name, build)
-    assert isinstance(opened, slhdsa.SlhDsaSigner)
+    assert isinstance(opened, SlhDsaSigner)
     return opened
 
 

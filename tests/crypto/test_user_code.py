@@ -14,7 +14,7 @@ import pytest
 
 import pqchain as pq
 from pqchain import algorithms
-from pqchain.crypto import isolated, isolation
+from pqchain.crypto import isolation
 from pqchain.crypto.diagnosis import FOLDER, build_command
 from pqchain.errors import CryptoFailure, UsageError
 
@@ -103,7 +103,7 @@ def command(
     """Run pqchain in a new process, which must end in time and without a traceback."""
     completed = subprocess.run(
         [sys.executable, "-m", "pqchain", *words], capture_output=True, text=True, check=False,
-        timeout=seconds, env=os.environ | {isolated.LIMIT_VARIABLE: user_code},
+        timeout=seconds, env=os.environ | {isolation.LIMIT_VARIABLE: user_code},
     )  # fmt: skip
     assert "Traceback" not in completed.stderr, completed.stderr
     assert completed.returncode >= 0

@@ -1,4 +1,4 @@
-/* The functions of SHRINCS for pqchain.crypto.shrincs, beside pq_native.h. */
+/* The functions of SHRINCS for pqchain.crypto.native_signers, beside pq_native.h. */
 #include "../pq_native.h"
 #include "shrincs.h"
 

@@ -1,0 +1,318 @@
+"""Signers of native libraries with operations beyond those of `pq_native.h`.
+
+- BLS with blst (draft-irtf-cfrg-bls-signature-05, minimal-pubkey-size variant). The suite is
+  Ethereum's, with proofs of possession: BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_.
+- Falcon with key recovery (Falcon specification 1.2, section 3.12). A public key is a hash:
+  SHAKE256 of the public key of plain Falcon, 32 bytes for degree 512 and 64 for 1024. A signature
+  is 0x70 + log2(degree), the nonce (40 bytes), then both short polynomials, s1 and s2, each
+  compressed and padded with zeros (625 or 1239 bytes). It is valid if they are short and the hash
+  of the key recovered from them and the message is the public key. The specification does not fix
+  the hash and this encoding; they are pqchain's choice.
+- SLH-DSA with pre-hashed messages (HashSLH-DSA, FIPS 205, section 10.2.2).
+- SHRINCS, a draft (SHRINCS/shrincs-bip at commit 18044f4ea7bf002c6cedcf7650b020feae2f475f,
+  impl/shrincs.py): stateful signatures of a tree of one-time keys, and a stateless fallback. It may
+  change, and keys and signatures with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Literal
+
+from pqchain import algorithms, checks
+from pqchain.crypto.abi import OK, REJECTED, failure
+from pqchain.crypto.interface import BytesLike, RecoverableSigner, Signer, as_bytes
+from pqchain.crypto.native import NativeSigner, library
+from pqchain.errors import CryptoFailure, Unsupported, UsageError
+
+_CHECKED_KEY_BYTES = 96
+"""Length of an uncompressed point of a public key."""
+
+
+@dataclass(slots=True)
+class CheckedKeys:
+    """Validated and decompressed public keys for aggregates, for use in this process only."""
+
+    points: bytes
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+
+class BlsSigner(NativeSigner):
+    """BLS12-381 in pqchain's build of blst, with aggregates as short as a single signature.
+
+    Method names are those of draft-irtf-cfrg-bls-signature; `native/blst/bls.h` declares the
+    functions. Check `verify_possession` before a key is used in aggregates: without it an attacker
+    can derive a key from those of others (rogue-key attack).
+    """
+
+    def aggregate(self, signatures: Sequence[BytesLike]) -> bytes:
+        """Return the sum of the signatures. Raises CryptoFailure for one outside G2."""
+        length = self.algorithm.signature_max_bytes
+        joined = self._joined("signature", length, signatures)
+        aggregate = bytearray(length)
+        if not self._succeeds("bls_aggregate", aggregate, joined, len(signatures)):
+            raise CryptoFailure("a signature must be in the group G2; remove invalid ones")
+        return bytes(aggregate)
+
+    def checked_keys(self, public_keys: Sequence[BytesLike]) -> CheckedKeys:
+        """Decompress and validate keys (KeyValidate). Raises CryptoFailure for an invalid key."""
+        joined = self._joined("public key", self.algorithm.public_key_bytes, public_keys)
+        points = bytearray(_CHECKED_KEY_BYTES * len(public_keys))
+        if not self._succeeds("bls_check_keys", points, joined, len(public_keys)):
+            raise CryptoFailure("a public key must be in G1 and not infinity; remove invalid ones")
+        return CheckedKeys(bytes(points), len(public_keys))
+
+    def fast_aggregate_verify(
+        self, message: BytesLike, signature: BytesLike, keys: CheckedKeys
+    ) -> bool:
+        """Verify an aggregate of one message; takes two pairings for any number of keys."""
+        message, signature = as_bytes("message", message), self._signature(signature)
+        inputs = (message, len(message), signature, self._points(keys), len(keys))
+        return self._succeeds("bls_verify_one_message", *inputs)
+
+    def aggregate_verify(
+        self, messages: Sequence[BytesLike], signature: BytesLike, keys: CheckedKeys
+    ) -> bool:
+        """Verify an aggregate of distinct messages; takes one pairing per message and one more."""
+        if len(messages) != len(keys):
+            raise UsageError(
+                f"messages must have one item per key; got {len(messages)} for {len(keys)} keys"
+            )
+        parts = [as_bytes("message", message) for message in messages]
+        offsets = array("Q", accumulate(map(len, parts), initial=0)).tobytes()
+        inputs = (b"".join(parts), offsets, self._signature(signature), self._points(keys))
+        return self._succeeds("bls_verify_messages", *inputs, len(keys))
+
+    def prove_possession(self, secret_key: BytesLike) -> bytes:
+        """Return a proof of possession (PopProve): the public key signed in a separate suite."""
+        secret_key = self._exactly(self._secret_key_bytes, "secret key", secret_key)
+        proof = bytearray(self.algorithm.signature_max_bytes)
+        self._succeeds("bls_prove_possession", proof, secret_key)
+        return bytes(proof)
+
+    def verify_possession(self, public_key: BytesLike, proof: BytesLike) -> bool:
+        """Return whether a proof of possession is valid (PopVerify)."""
+        public_key = self._exactly(self._public_key_bytes, "public key", public_key)
+        return self._succeeds("bls_verify_possession", public_key, self._signature(proof))
+
+    def _succeeds(self, function: str, *arguments: int | BytesLike) -> bool:
+        # Negative codes are failures of the library; a positive code is an invalid input.
+        code = self.library.call(function, *arguments)
+        if code < 0:
+            raise CryptoFailure(f"{self.algorithm.name}, {function}: {failure(code)}")
+        return code == 0
+
+    def _points(self, keys: CheckedKeys) -> bytes:
+        # Checked at every use: `CheckedKeys` is mutable, and C takes no length of the points.
+        points = as_bytes("points of the keys", keys.points)
+        if not points or len(points) != _CHECKED_KEY_BYTES * len(keys):
+            raise UsageError(
+                f"keys must be at least one checked key of {_CHECKED_KEY_BYTES} bytes; got "
+                f"{len(points)} bytes for {len(keys)} keys. Use the result of checked_keys"
+            )
+        return points
+
+    def _signature(self, value: BytesLike) -> bytes:
+        return self._exactly(self.algorithm.signature_max_bytes, "signature", value)
+
+    def _joined(self, name: str, length: int, values: Sequence[BytesLike]) -> bytes:
+        if not values:
+            raise UsageError(f"an aggregate must have at least one {name}; got none")
+        return b"".join(self._exactly(length, name, value) for value in values)
+
+
+class FalconRecoverySigner(NativeSigner, RecoverableSigner):
+    """Falcon signer whose signatures all allow recovery of the public key."""
+
+    def sign_recoverable(self, message: BytesLike, secret_key: BytesLike) -> bytes:
+        """Return the result of `sign`, as every signature allows key recovery."""
+        return self.sign(message, secret_key)
+
+    def recover(self, message: BytesLike, signature: BytesLike) -> bytes | None:
+        """Return the hash of the public key, or None if the signature is invalid for every key."""
+        message, signature = as_bytes("message", message), as_bytes("signature", signature)
+        public_key = bytearray(self.algorithm.public_key_bytes)
+        signed = (signature, len(signature), message, len(message))
+        # Category 1 is Falcon of degree 512, category 5 of degree 1024.
+        log_degree = 9 if self.algorithm.nist_level == 1 else 10
+        code = self.library.call("falcon_recover_key", public_key, *signed, log_degree)
+        return None if code else bytes(public_key)
+
+
+HASHES = {
+    "SHA2-256": (1, "sha256", 0), "SHA2-384": (2, "sha384", 0), "SHA2-512": (3, "sha512", 0),
+    "SHA2-224": (4, "sha224", 0), "SHA2-512/224": (5, "sha512_224", 0),
+    "SHA2-512/256": (6, "sha512_256", 0), "SHA3-224": (7, "sha3_224", 0),
+    "SHA3-256": (8, "sha3_256", 0), "SHA3-384": (9, "sha3_384", 0), "SHA3-512": (10, "sha3_512", 0),
+    "SHAKE-128": (11, "shake_128", 32), "SHAKE-256": (12, "shake_256", 64),
+}  # fmt: skip
+"""Last arc of the object identifier, name in hashlib, and output bytes if the function is a XOF."""
+
+_HASH_OID = bytes.fromhex("06096086480165030402")
+"""DER of 2.16.840.1.101.3.4.2, NIST's hash functions, without the last arc."""
+
+
+def prehashed_message(message: bytes, hash_name: str, context: bytes) -> bytes:
+    """Return M' of FIPS 205, algorithm 23: what is signed instead of the message.
+
+    Raises UsageError for a name that is not in HASHES, and Unsupported if Python's hashlib lacks
+    the function.
+    """
+    if hash_name not in HASHES:
+        raise UsageError(f"hash_name must be one of {', '.join(HASHES)}; got {hash_name!r}.")
+    arc, name, bytes_out = HASHES[hash_name]
+    try:
+        state = hashlib.new(name, message)
+    except ValueError as error:
+        raise Unsupported(f"{hash_name} is not in this Python's hashlib: {error}") from error
+    # Only the XOFs, which hashlib's stub does not name, take a length.
+    digest = state.digest(bytes_out) if bytes_out else state.digest()  # type: ignore[call-arg]
+    return bytes((1, len(context))) + context + _HASH_OID + bytes((arc,)) + digest
+
+
+class SlhDsaSigner(NativeSigner):
+    """SLH-DSA; `sign` and `verify` are those of pure signing, FIPS 205, section 10.2.1."""
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        self._set = self.library.names().index(self.algorithm.name)
+
+    def sign_prehash(
+        self, message: BytesLike, secret_key: BytesLike, *, hash_name: str, context: BytesLike = b""
+    ) -> bytes:
+        """Return a signature of the message's hash; `hash_name` is one of HASHES.
+
+        It is not a signature of the message: `verify` rejects it. Raises BadType, BadLength,
+        UsageError for another hash, and CryptoFailure if the secret key is damaged.
+        """
+        context = self._checked_context(context)
+        formatted = prehashed_message(as_bytes("message", message), hash_name, context)
+        key = self._exactly(self._secret_key_bytes, "secret key", secret_key)
+        return self.sign_internal(formatted, key)
+
+    def verify_prehash(
+        self, message: BytesLike, signature: BytesLike, public_key: BytesLike, *, hash_name: str,
+        context: BytesLike = b"",
+    ) -> bool:  # fmt: skip
+        """Return whether the signature is one of `sign_prehash` with this hash and context."""
+        context = self._checked_context(context)
+        formatted = prehashed_message(as_bytes("message", message), hash_name, context)
+        signature = as_bytes("signature", signature)
+        key = self._exactly(self._public_key_bytes, "public key", public_key)
+        return self.verify_internal(formatted, signature, key)
+
+    def sign_internal(self, formatted: bytes, secret_key: bytes) -> bytes:
+        """Return the signature of a formatted message M' (FIPS 205, algorithm 19)."""
+        signature = bytearray(self.algorithm.signature_max_bytes)
+        inputs = (signature, formatted, len(formatted), secret_key)
+        code = self.library.call("slhdsa_sign_internal", self._set, *inputs)
+        if code != OK:
+            raise self._failure("sign", code)
+        return bytes(signature)
+
+    def verify_internal(self, formatted: bytes, signature: bytes, public_key: bytes) -> bool:
+        """Return whether a signature of a formatted message is valid (FIPS 205, algorithm 20)."""
+        if len(signature) not in self._possible:
+            return False
+        inputs = (formatted, len(formatted), signature, public_key)
+        code = self.library.call("slhdsa_verify_internal", self._set, *inputs)
+        if code not in (OK, REJECTED):
+            raise self._failure("verify", code)
+        return code == OK
+
+
+MOST_DEPTH = {"unbalanced": 255, "balanced": 20}
+"""Greatest depth of each shape. The draft has no bound; a balanced tree of 20 takes minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShrincsTree:
+    """The stateful tree: depth + 1 leaves if unbalanced, 2^depth if balanced; none for depth 0."""
+
+    shape: Literal["unbalanced", "balanced"] = "unbalanced"
+    depth: int = 255
+
+    def __post_init__(self) -> None:
+        if self.shape not in MOST_DEPTH:
+            raise UsageError(f"shape must be unbalanced or balanced; got {self.shape!r}.")
+        most = MOST_DEPTH[self.shape]
+        checks.integer(f"depth if {self.shape}", self.depth, least=0, most=most)
+
+    def encode(self) -> bytes:
+        """Return the two bytes that the secret key contains."""
+        return bytes((list(MOST_DEPTH).index(self.shape), self.depth))
+
+
+_LONGEST = ShrincsTree()
+
+
+class ShrincsSigner(Signer):
+    """SHRINCS in a library of SLH-DSA. Keeps no state: the caller counts signatures.
+
+    `verify` accepts signatures of either kind.
+    """
+
+    STATELESS_BYTES = 5777
+
+    def __init__(self, implementation: str) -> None:
+        super().__init__(algorithms.get("SHRINCS"), implementation)
+        self._possible = range(1, self.STATELESS_BYTES + 1)
+
+    def _prepare(self) -> None:
+        self._library = library(self.implementation)
+
+    def generate_keypair(
+        self, tree: ShrincsTree = _LONGEST, seed: BytesLike | None = None
+    ) -> tuple[bytes, bytes]:
+        """Return (public key, secret key), by default of a random seed of 48 bytes."""
+        drawn = secrets.token_bytes(48) if seed is None else self._exactly(48, "seed", seed)
+        keys = bytearray(self._public_key_bytes), bytearray(self._secret_key_bytes)
+        code = self._library.call("shrincs_make_keypair", *keys, drawn, tree.encode())
+        if code != OK:
+            raise CryptoFailure(f"no key of {tree}: code {code}")
+        return bytes(keys[0]), bytes(keys[1])
+
+    def sign(
+        self, message: BytesLike, secret_key: BytesLike, context: BytesLike = b"", *,
+        counter: int | None = None, randomness: BytesLike | None = None,
+    ) -> bytes:  # fmt: skip
+        """Return a signature by leaf number `counter`, or a stateless one if it is None.
+
+        Never sign two messages with one counter: write counter + 1 to stable storage before the
+        signature leaves. `randomness` (16 bytes, drawn by default) is for stateless signatures.
+        Raises UsageError if the tree has no such leaf, BadType, BadLength, and CryptoFailure if
+        the secret key is damaged.
+        """
+        message, context = as_bytes("message", message), self._checked_context(context)
+        key = self._exactly(self._secret_key_bytes, "secret key", secret_key)
+        length = self.STATELESS_BYTES
+        if counter is not None:
+            checks.integer("counter", counter, least=0)
+            length = self._library.call("shrincs_length", key[64:66], counter)
+            if length == 0:
+                raise UsageError(
+                    f"counter must be below the number of leaves of the key; got {counter}. Sign "
+                    "without state (counter=None), or with a new key."
+                )
+        drawn = secrets.token_bytes(16) if randomness is None else randomness
+        drawn, leaf = self._exactly(16, "randomness", drawn), -1 if counter is None else counter
+        signature = bytearray(length)
+        signed = (message, len(message), context, len(context), key, leaf, drawn)
+        if (code := self._library.call("shrincs_sign", signature, *signed)) != OK:
+            raise CryptoFailure(f"SHRINCS, operation sign: code {code}; the key may be damaged")
+        return bytes(signature)
+
+    def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
+        return self.sign(message, secret_key, context)
+
+    def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
+        signed = (message, len(message), signature, len(signature), context, len(context))
+        return self._library.call("shrincs_check", *signed, public_key) == OK
