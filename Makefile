@@ -130,7 +130,7 @@ $(VENV)/.docs: $(VENV)/.installed
 # The wheel is built from the sdist, so a file that the sdist lacks fails here. auditwheel reads the
 # required C library version from the libraries and names the wheel accordingly. Environment
 # variables that change a local build are unset, because others install this wheel.
-BUILD_WHEEL = env -u PQCHAIN_NATIVE -u PQCHAIN_HAWK_SOURCE $(1) $(BIN)/uv build --quiet \
+BUILD_WHEEL = env -u PQCHAIN_NATIVE $(1) $(BIN)/uv build --quiet \
 	--no-build-isolation --python $(BIN)/python --out-dir build/dist
 AUDITWHEEL := PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist
 wheel: $(VENV)/.wheel ## build the sdists, and from them the wheels for Linux, into dist/
@@ -235,7 +235,7 @@ attack: install build/fuzz/native-fuzz ## run the robustness tests: hostile file
 	$(BIN)/python -m tests.attacks $(if $(ATTACK),--only "$(ATTACK)")
 
 HAWK := pqchain/native/hawk
-HAWK_C = $(filter-out %_glue.c %_study.c %authors.c,$(wildcard $(HAWK)/*.c)) pqchain/native/shake.c tests/crypto/hawk_fuzz.c
+HAWK_C = $(filter-out %_glue.c %_study.c,$(wildcard $(HAWK)/*.c)) pqchain/native/shake.c tests/crypto/hawk_fuzz.c
 HAWK_FLAGS := -std=c99 -Wall -Wextra -g -Ipqchain/native
 SANITIZE := -O2 -fsanitize=address,undefined -fno-sanitize-recover=all
 HAWK_AVX2 := -mavx2 -mbmi2 -mpclmul
@@ -267,7 +267,7 @@ fuzz-slhdsa: ## fuzz SLH-DSA: a million mutated inputs in each of three builds w
 
 test-acvp: install ## run all ACVP vectors of SLH-DSA and ML-KEM on every build (30 minutes; needs go)
 	$(BIN)/python -m pytest -n auto -m "acvp or not long" -k "test_acvp or nist" --timeout 1800 \
-		tests/crypto/test_acvp.py packages/conform/tests/test_slh_dsa.py packages/conform/tests/test_ml_kem.py
+		tests/crypto/test_slhdsa.py packages/conform/tests/test_slh_dsa.py packages/conform/tests/test_ml_kem.py
 
 bench-rainbow: install ## compare pqchain's Rainbow with AVX2 with liboqs's portable code
 	$(BIN)/python benchmarks/rainbow.py

@@ -77,8 +77,6 @@ class Implementation:
     """Stem of pqchain's native library that contains it; "" if there is none."""
     cpu_flags: tuple[str, ...] = ()
     """Required processor flags, as Linux names them."""
-    setting: str = ""
-    """Build setting that includes it; "" if every install has it."""
     fallback_library: str = ""
     """Stem of the library that is used if `library` was not built."""
     package: str = ""
@@ -92,7 +90,7 @@ class Implementation:
     @property
     def timed_in_c(self) -> bool:
         """Whether the timing loop in C can call the implementation directly."""
-        return bool(self.library) and not self.package
+        return bool(self.library)
 
     @property
     def check_command(self) -> str:

@@ -47,10 +47,6 @@ def obstacle(implementation: str) -> Obstacle | None:
         return Obstacle(f"this processor lacks {', '.join(missing)}, which {row.name} needs")
     if not row.library or built_library(row) is not None:
         return None
-    # Optional builds: plain `make` would not build them.
-    if row.setting:
-        remedy = f"only `{row.setting} make -B install` builds it"
-        return Obstacle(f"{row.name} is not installed", remedy, NativeLibraryMissing)
     why = installation.omission_reason(row.library)
     reason = f"the native library of {row.name} is not installed{why and f' ({why})'}"
     return Obstacle(reason, INSTALL_HINT, NativeLibraryMissing)

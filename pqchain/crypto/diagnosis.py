@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pqchain import algorithms, installation
 from pqchain.crypto import isolation, native, obstacle, open_signer
-from pqchain.errors import CryptoFailure, NativeLibraryMissing, PqchainError, Unsupported
+from pqchain.errors import CryptoFailure, PqchainError, Unsupported
 from pqchain.installation import HOME, data, missing, read_toml
 from pqchain.results import machine
 
@@ -43,12 +43,6 @@ FOLDER = HOME / "native"
 """Folder of the header, of the sources that all libraries share, and of the example."""
 
 _NATIVE = "Native libraries"
-
-_FIXES = {
-    NativeLibraryMissing: "make    (without make: pip install .)",
-    Unsupported: "pip install liboqs-python",
-}
-"""Commands that remove an obstacle, by its error. No command adds CPU flags."""
 
 
 @cache
@@ -118,10 +112,9 @@ def _libraries() -> Iterator[Diagnosis]:
         if not row.library:
             continue
         if missing := obstacle(row.name):
-            if not row.setting:  # one with a setting is built only on request
-                disables = f"{row.name}: its rows are marked unsupported"
-                fix = _FIXES[missing.error] if missing.remedy else ""
-                yield Diagnosis(_NATIVE, row.name, "missing", missing.reason, disables, fix)
+            disables = f"{row.name}: its rows are marked unsupported"
+            fix = "make    (without make: pip install .)" if missing.remedy else ""
+            yield Diagnosis(_NATIVE, row.name, "missing", missing.reason, disables, fix)
             continue
         yield _library(row.name, {"disables": row.name})
     for name, part in parts()[_NATIVE].items():

@@ -56,7 +56,7 @@ def _prepare(_: Path, library: str, scheme: str) -> tuple[Inputs, Try]:
 
 
 ATTACKS = [
-    # A small number of inputs runs in tests/crypto/test_native_fuzz.py.
+    # A small number of inputs runs in tests/crypto/test_c_programs.py.
     Attack(
         f"C interface, {library} {scheme}", "keys, batches", 0, 1_000_000, _prepare,
         (library, scheme), 24 * 3600,

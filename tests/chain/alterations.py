@@ -16,7 +16,7 @@ from pqchain.chain import Credential, Transaction
 from pqchain_conform.models import falcon as falcon_model
 from pqchain_conform.models.ml_dsa import PARAMETER_SETS
 from tests.crypto import hawk_model
-from tests.crypto.classical_vectors import ORDERS
+from tests.crypto.builds import ORDERS
 
 
 @dataclass(frozen=True, slots=True)

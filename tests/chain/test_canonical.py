@@ -25,8 +25,7 @@ from pqchain.crypto import open_signer
 from pqchain.crypto.builds import obstacle
 from pqchain.errors import Malformed, Unsupported
 from tests.chain.alterations import BY_FAMILY, Signed, altered, unchecked, with_signature
-from tests.crypto.builds import has_small_signatures
-from tests.crypto.classical_vectors import ORDERS
+from tests.crypto.builds import ORDERS, has_small_signatures
 
 pytestmark = pytest.mark.native
 

@@ -140,7 +140,3 @@ def test_signer_and_kem_reject_the_other_kind():
         Recorder("ML-KEM-512")
     with pytest.raises(UsageError, match="Falcon-512 must be a kem; it is a signature"):
         KemRecorder("Falcon-512")
-
-
-def test_repr_names_scheme_and_implementation():
-    assert repr(Recorder("Falcon-512")) == "<Recorder Falcon-512 by recorder>"

@@ -166,32 +166,6 @@ def test_vectors_are_reproduced(kind, name, implementation, counts, expected):
     assert digest(response(name, implementation, counts)) == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "builds"),
-    [
-        pytest.param(*pair, marks=[pytest.mark.long] if pair[0] in SLOWEST else [])
-        for pair in pairs("signature")
-    ],
-)
-def test_builds_give_equal_signatures(name, builds):
-    """Keys, signatures and verdicts agree, with a context where the scheme has one."""
-    made, signers = [], []
-    for implementation in builds:
-        need(implementation, name)
-        signer = open_signer(name, implementation)
-        context = b"context"[: signer.algorithm.family_facts.context_bytes]
-        with native.library(implementation).randomness(NistDrbg(bytes(range(1, 49)))):
-            public_key, secret_key = signer.generate_keypair()
-            signature = signer.sign(b"message", secret_key, context)
-        made.append((public_key, secret_key, signature))
-        signers.append(signer)
-    assert made[0] == made[1]
-    for signer in signers:
-        public_key, _, signature = made[0]
-        assert signer.verify(b"message", signature, public_key, context)
-        assert not signer.verify(b"massage", signature, public_key, context)
-
-
 @pytest.mark.parametrize(("name", "builds"), pairs("kem"))
 def test_builds_give_equal_ciphertexts(name, builds):
     """Keys, ciphertexts and secrets agree, including the secret of a forged ciphertext."""

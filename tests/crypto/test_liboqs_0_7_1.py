@@ -17,33 +17,10 @@ from tests.crypto.builds import BUILDS, ROUND3_BUILDS, need
 
 pytestmark = pytest.mark.native
 
-KEMS = ("Classic-McEliece-348864", "Kyber512", "NTRU-HPS-2048-509", "LightSaber-KEM")
-
 
 def seeded(implementation: str):
     """Return a context in which the library draws fixed randomness."""
     return native.library(implementation).randomness(NistDrbg(bytes(range(48))))
-
-
-@pytest.mark.parametrize("implementation", ROUND3_BUILDS)
-@pytest.mark.parametrize("name", KEMS)
-def test_every_corrupted_ciphertext_gives_another_secret(name, implementation):
-    need(implementation, name)
-    kem = open_kem(name, implementation)
-    with seeded(implementation):
-        public_key, secret_key = kem.generate_keypair()
-        ciphertext, shared_secret = kem.encapsulate(public_key)
-    assert kem.decapsulate(ciphertext, secret_key) == shared_secret
-    seen = {shared_secret}
-    for position in range(len(ciphertext)):
-        changed = bytearray(ciphertext)
-        changed[position] ^= 1 << position % 8
-        seen.add(kem.decapsulate(changed, secret_key))
-    for other in (bytes(len(ciphertext)), b"\xff" * len(ciphertext)):
-        seen.add(kem.decapsulate(other, secret_key))
-    assert {len(secret) for secret in seen} == {32}
-    # Implicit rejection hashes the ciphertext: each gives its own secret.
-    assert len(seen) == len(ciphertext) + 3
 
 
 def test_mceliece_versions_are_not_interchangeable():
@@ -62,19 +39,6 @@ def test_mceliece_versions_are_not_interchangeable():
         newer.decapsulate(ciphertext, secret_key)
     with pytest.raises(BadLength, match=r"secret key of .* must have 6492 bytes .* got 6452"):
         newer.decapsulate(ciphertext[:96], secret_key)
-
-
-@pytest.mark.parametrize("older", ROUND3_BUILDS)
-@pytest.mark.parametrize("newer", BUILDS)
-def test_kyber_is_the_same_in_both_versions(newer, older):
-    need(newer, "Kyber512")
-    need(older, "Kyber512")
-    one, other = open_kem("Kyber512", newer), open_kem("Kyber512", older)
-    for maker, user in ((one, other), (other, one)):
-        public_key, secret_key = maker.generate_keypair()
-        ciphertext, shared_secret = user.encapsulate(public_key)
-        assert maker.decapsulate(ciphertext, secret_key) == shared_secret
-        assert user.decapsulate(ciphertext, secret_key) == shared_secret
 
 
 @pytest.mark.parametrize("older", ROUND3_BUILDS)

@@ -1,8 +1,6 @@
 """The C interface: its algorithms, sizes, errors, and use by threads."""
 
 import dataclasses
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -156,42 +154,6 @@ def test_measure_rejects_operations_of_the_other_kind(build: str) -> None:
     plan = native.TimingPlan(operation=3, samples=1, pool=1)
     with pytest.raises(CryptoFailure, match="no such operation"):
         native.library(build).measure("ML-DSA-44", plan)
-
-
-@pytest.mark.parametrize("implementation", [*BUILDS, "liboqs-0.13/dispatch"])
-def test_threads_share_a_signer_and_keep_their_keys_apart(implementation: str) -> None:
-    if reason := unavailable_reason(implementation):
-        pytest.skip(reason)
-    signer = open_signer("ML-DSA-44", implementation)
-
-    def work(index: int) -> bool:
-        public_key, secret_key = signer.generate_keypair()
-        message = b"%d" % index
-        signature = signer.sign(message, secret_key)
-        return signer.verify(message, signature, public_key) and not signer.verify(
-            message + b"!", signature, public_key
-        )
-
-    with ThreadPoolExecutor(8) as pool:
-        assert all(pool.map(work, range(200)))
-
-
-def test_many_threads_may_open_the_same_scheme(build: str) -> None:
-    library = native.Library(native.library(build).path)
-    barrier = threading.Barrier(8)
-    handles = []
-
-    def work() -> None:
-        barrier.wait()
-        handles.append(library.scheme("MAYO-1"))
-
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(handles) == 8
-    assert len(set(handles)) == 1
 
 
 def test_missing_scheme_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,8 +85,11 @@ OLDER = [
     (name, build, True)
     for name in ("Dilithium2", "Falcon-512", "Rainbow-I-Classic")
     for build in ROUND3_BUILDS
+] + [
+    ("Hawk-512", "hawk/ref", True),
+    pytest.param("Hawk-1024", "hawk/ref", True, marks=pytest.mark.long),
 ]
-"""Rows of the same test for the older version of liboqs."""
+"""Rows of the same test for the older version of liboqs and the other build of Hawk."""
 
 
 class Signed(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import random
 import signal
@@ -231,13 +230,6 @@ def test_alarms_at_random_moments_are_raised(
     assert result() == expected
 
 
-def test_interruption_between_draws_is_raised_at_once(interruption: int) -> None:
-    with pytest.raises(Alarm), seeded_randomness(b"seed"):
-        open_signer("ML-DSA-44").generate_keypair()
-        signal.raise_signal(interruption)
-        pytest.fail("the signal was kept until the end")
-
-
 def test_given_bytes_are_every_draw() -> None:
     library, draw = opened("liboqs-0.13/avx2")
     with library.randomness(bytes(range(32))):
@@ -327,16 +319,3 @@ time.sleep(0.05)
     for _ in range(5):
         done = subprocess.run([sys.executable, "-c", code], check=False, timeout=60)
         assert done.returncode == 0
-
-
-def test_seeds_give_distinct_streams() -> None:
-    one, same, other = Stream(b"a", b"b"), Stream(b"a", b"b"), Stream(b"a\0b", b"c")
-    first = [one(32), one(32)]
-    assert first == [same(32), same(32)]
-    assert len({*first, other(32)}) == 3
-    signer = open_signer("ML-DSA-44")
-    made = []
-    for purpose in itertools.repeat(b"delegate 3", 2):
-        with seeded_randomness(purpose):
-            made.append(signer.generate_keypair())
-    assert made[0] == made[1] != signer.generate_keypair()

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain import algorithms
 from pqchain.crypto import native, open_signer
-from pqchain.crypto.native_signers import SlhDsaSigner
+from pqchain.crypto.native_signers import SlhDsaSigner, prehashed_message
 from pqchain.errors import BadLength, CryptoFailure, UsageError
+from tests.crypto.acvp import acvp
 from tests.crypto.builds import need
 
 pytestmark = pytest.mark.native
@@ -100,17 +100,6 @@ def test_acvp_signature_is_reproduced(name: str, build: str, vector: dict[str, s
     assert sha256(signature).hexdigest() == vector["sha256"]
 
 
-@pytest.mark.parametrize("name", FAST)
-def test_builds_give_equal_bytes(name: str) -> None:
-    outputs = []
-    for build in algorithms.get(name).implementations:
-        opened = signer(name, build)
-        with opened.library.randomness(NistDrbg(bytes(48))):
-            public_key, secret_key = opened.generate_keypair()
-            outputs.append((public_key, secret_key, opened.sign(b"equal", secret_key, b"context")))
-    assert len(set(outputs)) == 1
-
-
 # The small sets would sign for seconds; the portable build takes twice as long.
 @pytest.mark.parametrize(
     ("name", "build"),
@@ -171,26 +160,6 @@ def test_kinds_of_signing_are_separate(build: str) -> None:
     assert opened.verify_internal(b"\x00\x01cm", pure, public_key)
 
 
-@pytest.mark.parametrize("build", algorithms.get("SLH-DSA-SHA2-128f").implementations)
-@settings(max_examples=10, deadline=None)
-@given(message=st.binary(max_size=300), context=st.binary(max_size=255))
-def test_any_message_and_context_sign(build: str, message: bytes, context: bytes) -> None:
-    opened = signer("SLH-DSA-SHA2-128f", build)
-    _, _, public_key, secret_key = signed("SLH-DSA-SHA2-128f")
-    signature = opened.sign(message, secret_key, context)
-    assert opened.verify(message, signature, public_key, context)
-    other = context[:-1] if context else b"\0"
-    assert not opened.verify(message, signature, public_key, other)
-
-
-def test_randomness_makes_signatures_differ() -> None:
-    opened = signer("SLH-DSA-SHA2-128f", "slhdsa/ref")
-    message, signature, public_key, secret_key = signed("SLH-DSA-SHA2-128f")
-    again = opened.sign(message, secret_key)
-    assert again != signature
-    assert opened.verify(message, again, public_key)
-
-
 def test_invalid_arguments_raise() -> None:
     opened = signer("SLH-DSA-SHA2-128f", "slhdsa/ref")
     message, signature, public_key, secret_key = signed("SLH-DSA-SHA2-128f")
@@ -206,3 +175,63 @@ def test_invalid_arguments_raise() -> None:
         opened.sign_prehash(message, secret_key[:-1], hash_name="SHA2-256")
     assert not opened.verify_prehash(message, signature[:-1], public_key, hash_name="SHA2-256")
     assert not opened.verify(message, signature[:-1], public_key)
+
+
+COUNTS = {"keyGen": 10, "verify": 42, "sigGen": 52}
+"""Vectors of each set."""
+
+
+def cases(kind: str, name: str) -> Iterator[dict[str, Any]]:
+    """Yield each vector of a set with its results; check their count."""
+    files = (f"sign/slhdsa/testdata/{kind}_{part}.json.gz" for part in ("prompt", "results"))
+    chosen = [test for test in acvp(*files) if test["parameterSet"] == name]
+    assert len(chosen) == COUNTS[kind]
+    yield from chosen
+
+
+def formatted(case: dict[str, Any]) -> bytes:
+    """Return what a vector's interface signs."""
+    message, context = (bytes.fromhex(case.get(key, "")) for key in ("message", "context"))
+    if case["signatureInterface"] == "internal":
+        return message
+    if case["preHash"] == "pure":
+        return bytes((0, len(context))) + context + message
+    return prehashed_message(message, case["hashAlg"], context)
+
+
+@pytest.mark.acvp
+@pytest.mark.parametrize(("name", "build"), BUILDS)
+def test_acvp_every_key_is_reproduced(name: str, build: str) -> None:
+    opened = signer(name, build)
+    for case in cases("keyGen", name):
+        seeds = bytes.fromhex(case["skSeed"] + case["skPrf"] + case["pkSeed"])
+        with opened.library.randomness(lambda _, seeds=seeds: seeds):
+            keys = opened.generate_keypair()
+        assert keys == (bytes.fromhex(case["pk"]), bytes.fromhex(case["sk"])), case["tcId"]
+
+
+@pytest.mark.acvp
+@pytest.mark.parametrize(("name", "build"), BUILDS)
+def test_acvp_every_signature_is_reproduced(name: str, build: str) -> None:
+    opened = signer(name, build)
+    for case in cases("sigGen", name):
+        secret_key = bytes.fromhex(case["sk"])
+        n = len(secret_key) // 4
+        randomness = (
+            secret_key[2 * n : 3 * n]
+            if case["deterministic"]
+            else bytes.fromhex(case["additionalRandomness"])
+        )
+        with opened.library.randomness(lambda _, randomness=randomness: randomness):
+            signature = opened.sign_internal(formatted(case), secret_key)
+        assert signature == bytes.fromhex(case["signature"]), case["tcId"]
+
+
+@pytest.mark.acvp
+@pytest.mark.parametrize(("name", "build"), BUILDS)
+def test_acvp_every_verdict_is_right(name: str, build: str) -> None:
+    opened = signer(name, build)
+    for case in cases("verify", name):
+        signature, public_key = (bytes.fromhex(case[key]) for key in ("signature", "pk"))
+        verdict = opened.verify_internal(formatted(case), signature, public_key)
+        assert verdict == case["testPassed"], case["tcId"]

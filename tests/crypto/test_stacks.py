@@ -29,67 +29,11 @@ LARGE = [
 """What needs most stack in `make test`, the others in `make test-long`."""
 
 
-def run(code: str) -> None:
-    """Run Python code in a new process, which must exit with 0 and print nothing."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-@pytest.mark.parametrize(("name", "implementation"), LARGE)
-def test_sixteen_threads_generate_large_keys(name: str, implementation: str) -> None:
-    if reason := unavailable_reason(implementation):
-        pytest.skip(reason)
-    run(f"""
-import threading
-import pqchain.crypto as crypto
-scheme = getattr(crypto, {"open_" + ("kem" if "McEliece" in name else "signer")!r})(
-    {name!r}, {implementation!r})
-barrier, made = threading.Barrier(16), []
-def work():
-    barrier.wait()
-    made.append(scheme.generate_keypair())
-threading.stack_size(128 * 1024)
-threads = [threading.Thread(target=work) for _ in range(16)]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-assert len(set(made)) == 16
-public_key, secret_key = made[0]
-if hasattr(scheme, "sign"):
-    assert scheme.verify(b"m", scheme.sign(b"m", secret_key), public_key)
-else:
-    ciphertext, secret = scheme.encapsulate(public_key)
-    assert scheme.decapsulate(ciphertext, secret_key) == secret
-""")
-
-
-@pytest.mark.parametrize("implementation", ["hawk/avx2", "hawk/ref"])
-def test_hawk_fits_into_the_smallest_threads(implementation: str) -> None:
-    if reason := unavailable_reason(implementation):
-        pytest.skip(reason)
-    run(f"""
-import threading
-import pqchain.crypto as crypto
-signer, done = crypto.open_signer("Hawk-1024", {implementation!r}), []
-def work():
-    public_key, secret_key = signer.generate_keypair()
-    done.append(signer.verify(b"m", signer.sign(b"m", secret_key), public_key))
-threading.stack_size(64 * 1024)
-thread = threading.Thread(target=work)
-thread.start()
-thread.join()
-assert done == [True]
-""")
-
-
-def test_every_operation_of_the_default_build_fits_into_a_small_thread() -> None:
-    run("""
+CODE = """
 import threading
 import pqchain.crypto as crypto
 from pqchain import algorithms
-failed = []
+failed, keys = [], []
 def work(name, implementation):
     try:
         if algorithms.get(name).kind == "kem":
@@ -101,16 +45,52 @@ def work(name, implementation):
             signer = crypto.open_signer(name, implementation)
             public_key, secret_key = signer.generate_keypair()
             assert signer.verify(b"m", signer.sign(b"m", secret_key), public_key)
+        keys.append(secret_key)
     except BaseException as error:
         failed.append((name, implementation, error))
-threading.stack_size(128 * 1024)
-for name in algorithms.names():
-    for implementation in algorithms.get(name).implementations:
-        small = name.endswith(("s-simple", "128s", "192s", "256s"))  # takes seconds
-        if small or crypto.unavailable_reason(implementation):
-            continue
-        thread = threading.Thread(target=work, args=(name, implementation))
-        thread.start()
-        thread.join()
-assert not failed, failed
-""")
+def run(cells, stack_bytes, at_once):
+    threading.stack_size(stack_bytes)
+    threads = [threading.Thread(target=work, args=cell) for cell in cells for _ in range(at_once)]
+    for number in range(0, len(threads), at_once):
+        part = threads[number : number + at_once]
+        for thread in part: thread.start()
+        for thread in part: thread.join()
+    assert not failed, failed
+    assert len(set(keys)) == len(threads)
+"""
+"""Defines `run`, which uses schemes in small threads, so many at once."""
+
+
+def run(code: str) -> None:
+    """Run CODE and a call of its `run` in a new process, which must print nothing."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", CODE + code],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("name", "implementation"), LARGE)
+def test_sixteen_threads_generate_large_keys(name: str, implementation: str) -> None:
+    if reason := unavailable_reason(implementation):
+        pytest.skip(reason)
+    run(f"run([({name!r}, {implementation!r})], 128 << 10, 16)")
+
+
+@pytest.mark.parametrize("implementation", ["hawk/avx2", "hawk/ref"])
+def test_hawk_fits_into_the_smallest_threads(implementation: str) -> None:
+    if reason := unavailable_reason(implementation):
+        pytest.skip(reason)
+    run(f"run([('Hawk-1024', {implementation!r})], 64 << 10, 1)")
+
+
+def test_every_operation_of_the_default_build_fits_into_a_small_thread() -> None:
+    cells = [
+        (name, implementation)
+        for name in algorithms.names()
+        for implementation in algorithms.get(name).implementations
+        # Small hash-based sets take seconds.
+        if not name.endswith(("s-simple", "128s", "192s", "256s"))
+        and not unavailable_reason(implementation)
+    ]
+    run(f"run({cells}, 128 << 10, 1)")

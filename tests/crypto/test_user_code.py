@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,8 +14,8 @@ import pytest
 import pqchain as pq
 from pqchain import algorithms
 from pqchain.crypto import isolation
-from pqchain.crypto.diagnosis import FOLDER, build_command
 from pqchain.errors import CryptoFailure, UsageError
+from tests.crypto.builds import example_library
 
 SCHEME = """
 import ctypes, hashlib, os, sys, time
@@ -93,7 +92,19 @@ FAILS = {
 }
 """Classes that fail in use: a line of SCHEME, what comes after it, and what is said of it."""
 
-QUICK = ("syntax", "exits", "os_exits", "crashes", "loops", "raises", "length", "accepts", "pipes")
+QUICK = (
+    "syntax",
+    "exits",
+    "os_exits",
+    "crashes",
+    "loops",
+    "raises",
+    "length",
+    "accepts",
+    "pipes",
+    "verdict",
+    "key_type",
+)
 """Kinds in `make test`; `make test-long` has all."""
 
 
@@ -175,16 +186,6 @@ def test_failing_code_is_one_row_with_its_line_number(kinds: list[str], tmp_path
         # Closing the pipes ends the process in the code of pqchain.
         line = r"" if kind == "pipes" else ":"
         assert f"{kind}.py{line}" in reason, (kind, after)
-
-
-def test_plot_takes_measured_schemes_from_its_file(tmp_path: Path) -> None:
-    words = ["--scheme", write(tmp_path, "fine")]
-    file, picture = str(tmp_path / "times.csv"), tmp_path / "times.svg"
-    measured = command("bench", *words, "--algorithm", "Ed25519", "--output", file)
-    assert measured.returncode == 0, measured.stderr
-    drawn = command("plot", "speed", file, *words, "--output", str(picture))
-    assert drawn.returncode == 0, drawn.stderr
-    assert "fine" in picture.read_text(encoding="utf-8")
 
 
 def test_crashing_code_is_one_failed_block_row(tmp_path: Path) -> None:
@@ -326,17 +327,6 @@ C_MISTAKES = {
 """The example in C with a text replaced; exit code of `native --check`, and what it says."""
 
 
-def library(folder: Path, name: str, old: str = "", new: str = "") -> Path:
-    text = (FOLDER / "example.c").read_text(encoding="utf-8")
-    assert not old or text.count(old) == 1
-    source, built = folder / f"{name}.c", folder / f"lib{name}.so"
-    source.write_text(text.replace(old, new) if old else text, encoding="utf-8")
-    subprocess.run(
-        shlex.split(build_command(str(source), str(built)).replace("-O3", "-O1")), check=True
-    )
-    return built
-
-
 @pytest.mark.parametrize(
     "kind",
     [
@@ -346,7 +336,7 @@ def library(folder: Path, name: str, old: str = "", new: str = "") -> Path:
 )
 def test_library_is_checked_in_a_child_process(kind: str, tmp_path: Path) -> None:
     old, new, code, message = C_MISTAKES[kind]
-    path = library(tmp_path, kind, old, new)
+    path = example_library(tmp_path, (old, new), name=kind)
     limit = "3" if "hang" in kind else "20"
     checked = command("doctor", "--library", str(path), user_code=limit)
     assert checked.returncode == code
@@ -366,7 +356,7 @@ def test_library_is_checked_in_a_child_process(kind: str, tmp_path: Path) -> Non
 
 
 def test_truncated_library_is_rejected(tmp_path: Path) -> None:
-    original = library(tmp_path, "whole").read_bytes()
+    original = example_library(tmp_path).read_bytes()
     path = tmp_path / "libhalf.so"
     path.write_bytes(original[: len(original) // 2])
     for words, code in ((["doctor", "--library"], 1), (["bench", "--scheme"], 2)):
