@@ -52,11 +52,7 @@ _OPTIONAL = ("generate_keypair_seconds", "anchor_seconds")
 
 _FIELDS = tuple(name for name, *_ in TABLE)
 
-_SHORT = {
-    "public_key": "public_key_bytes", "signature": "signature_bytes", "sign": "sign_seconds",
-    "verify": "verify_seconds", "generate_keypair": "generate_keypair_seconds",
-    "anchor": "anchor_seconds", "source": "source",
-}  # fmt: skip
+_SHORT = {name.removesuffix("_bytes").removesuffix("_seconds"): name for name in _FIELDS[1:]}
 """Fields by their keys in --scheme."""
 
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "\N{GREEK SMALL LETTER MU}s": 1e-6, "ns": 1e-9}
@@ -82,12 +78,11 @@ def register(user_scheme: Costs | str | Path | object) -> list[str]:
     """
     if isinstance(user_scheme, Costs):
         return [_add_given(user_scheme)]
-    if isinstance(user_scheme, Path):
-        user_scheme = str(user_scheme)
-    if not isinstance(user_scheme, str):
+    if not isinstance(user_scheme, str | Path):
         row, by = _class_row(user_scheme)
         _add(row, by)
         return [row.name]
+    user_scheme = str(user_scheme)
     # A text with "=" has numbers, one with ":" is the location of a class. A text with neither is
     # taken for incomplete numbers, whose error shows what is missing.
     if not user_scheme.endswith(_LIBRARIES) and ("=" in user_scheme or ":" not in user_scheme):
@@ -181,11 +176,7 @@ def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
     by = Implementation(f"user/{stem}", description, library=stem, file=path)
     rows = []
     for name in library.names():
-        sizes = library.sizes(name)
-        try:
-            library_check.check_sizes(sizes)
-        except CryptoFailure as error:
-            raise UsageError(f"{name} in {path.name}: {error}") from None
+        library_check.check_sizes(sizes := library.sizes(name))
         if not is_name(name):
             raise UsageError(f"names of schemes in {path.name} must be {NAME}; got {name!r:.120}")
         kind = library_check.KINDS[sizes.pop("kind")]
@@ -249,11 +240,6 @@ def get(name: str, user_costs: Iterable[Costs]) -> Algorithm:
             raise
         known = [*algorithms.ALGORITHMS, *(row.algorithm for row in user_costs)]
         raise UnknownAlgorithm("algorithm", name, known, "`pqchain algorithms`.") from None
-
-
-def is_post_quantum(scheme: Algorithm) -> bool:
-    """Return whether the scheme is post-quantum; user-defined schemes count as post-quantum."""
-    return scheme.family_facts.post_quantum
 
 
 def from_table(row: Mapping[str, Any]) -> Costs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
 from pqchain.crypto import classical
-from pqchain.crypto.builds import Obstacle, obstacle, unavailable_reason
+from pqchain.crypto.builds import obstacle, unavailable_reason
 from pqchain.crypto.interface import Kem, RecoverableSigner, Signer
 from pqchain.crypto.isolation import IsolatedKem, IsolatedSigner
 from pqchain.crypto.native import DEFAULT, NativeKem, NativeSigner
@@ -13,7 +13,7 @@ from pqchain.crypto.native_signers import BlsSigner, CheckedKeys, FalconRecovery
 from pqchain.errors import Unsupported
 
 __all__ = [
-    "BlsSigner", "CheckedKeys", "Kem", "Obstacle", "RecoverableSigner", "Signer", "obstacle",
+    "BlsSigner", "CheckedKeys", "Kem", "RecoverableSigner", "Signer", "obstacle",
     "open_kem", "open_scheme", "open_signer", "unavailable_reason",
 ]  # fmt: skip
 

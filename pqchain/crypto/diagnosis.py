@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from pqchain import algorithms, installation
 from pqchain.crypto import isolation, native, obstacle, open_signer
-from pqchain.errors import CryptoFailure, PqchainError, Unsupported
+from pqchain.crypto.builds import INSTALL_HINT
+from pqchain.errors import CryptoFailure, NativeLibraryMissing, PqchainError, Unsupported
 from pqchain.installation import HOME, data, missing, read_toml
 from pqchain.results import machine
 
@@ -113,8 +114,10 @@ def _libraries() -> Iterator[Diagnosis]:
             continue
         if missing := obstacle(row.name):
             disables = f"{row.name}: its rows are marked unsupported"
-            fix = "make    (without make: pip install .)" if missing.remedy else ""
-            yield Diagnosis(_NATIVE, row.name, "missing", missing.reason, disables, fix)
+            is_built_here = isinstance(missing, NativeLibraryMissing)
+            fix = "make    (without make: pip install .)" if is_built_here else ""
+            detail = str(missing).removesuffix(f": {INSTALL_HINT}")
+            yield Diagnosis(_NATIVE, row.name, "missing", detail, disables, fix)
             continue
         yield _library(row.name, {"disables": row.name})
     for name, part in parts()[_NATIVE].items():

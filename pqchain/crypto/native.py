@@ -332,7 +332,7 @@ def load(path: Path) -> Library:
 def library(implementation: str) -> Library:
     """Return the library of an implementation. Raises UnknownImplementation and Unsupported."""
     if blocked := obstacle(implementation):
-        raise blocked.error(str(blocked))
+        raise blocked
     path = built_library(algorithms.implementation(implementation))
     if path is None:
         raise Unsupported(f"{implementation} is not a native library of pqchain")

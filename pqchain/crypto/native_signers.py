@@ -22,7 +22,6 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Literal
 
 from pqchain import algorithms, checks
 from pqchain.crypto.abi import OK, REJECTED, failure
@@ -229,31 +228,6 @@ class SlhDsaSigner(NativeSigner):
         return code == OK
 
 
-MOST_DEPTH = {"unbalanced": 255, "balanced": 20}
-"""Greatest depth of each shape. The draft has no bound; a balanced tree of 20 takes minutes."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShrincsTree:
-    """The stateful tree: depth + 1 leaves if unbalanced, 2^depth if balanced; none for depth 0."""
-
-    shape: Literal["unbalanced", "balanced"] = "unbalanced"
-    depth: int = 255
-
-    def __post_init__(self) -> None:
-        if self.shape not in MOST_DEPTH:
-            raise UsageError(f"shape must be unbalanced or balanced; got {self.shape!r}.")
-        most = MOST_DEPTH[self.shape]
-        checks.integer(f"depth if {self.shape}", self.depth, least=0, most=most)
-
-    def encode(self) -> bytes:
-        """Return the two bytes that the secret key contains."""
-        return bytes((list(MOST_DEPTH).index(self.shape), self.depth))
-
-
-_LONGEST = ShrincsTree()
-
-
 class ShrincsSigner(Signer):
     """SHRINCS in a library of SLH-DSA. Keeps no state: the caller counts signatures.
 
@@ -270,14 +244,21 @@ class ShrincsSigner(Signer):
         self._library = library(self.implementation)
 
     def generate_keypair(
-        self, tree: ShrincsTree = _LONGEST, seed: BytesLike | None = None
+        self, structure: bytes = b"\0\xff", seed: BytesLike | None = None
     ) -> tuple[bytes, bytes]:
-        """Return (public key, secret key), by default of a random seed of 48 bytes."""
+        """Return (public key, secret key), by default of a random seed of 48 bytes.
+
+        `structure` is shape and depth of the tree, as in the secret key: (0, depth) is unbalanced
+        with depth + 1 leaves, (1, depth) balanced with 2^depth leaves and a depth of at most 20;
+        depth 0 has none. Raises BadLength, and CryptoFailure for another structure.
+        """
         drawn = secrets.token_bytes(48) if seed is None else self._exactly(48, "seed", seed)
+        structure = self._exactly(2, "structure", structure)
         keys = bytearray(self._public_key_bytes), bytearray(self._secret_key_bytes)
-        code = self._library.call("shrincs_make_keypair", *keys, drawn, tree.encode())
-        if code != OK:
-            raise CryptoFailure(f"no key of {tree}: code {code}")
+        if self._library.call("shrincs_make_keypair", *keys, drawn, structure) != OK:
+            raise CryptoFailure(
+                f"structure must be (0, 0 to 255) or (1, 0 to 20); got {(*structure,)}."
+            )
         return bytes(keys[0]), bytes(keys[1])
 
     def sign(

@@ -156,7 +156,7 @@ class Plan:
     def post_quantum(self) -> tuple[str, ...]:
         """Names of the post-quantum schemes among the compared ones."""
         names = self.chain.algorithms
-        return tuple(name for name in names if schemes.is_post_quantum(self.algorithm(name)))
+        return tuple(name for name in names if self.algorithm(name).family_facts.post_quantum)
 
     @property
     def unused(self) -> frozenset[str]:
