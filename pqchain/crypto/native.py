@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from pqchain import algorithms, installation
-from pqchain.algorithms import Algorithm
 from pqchain.crypto import abi
 from pqchain.crypto.abi import NUMBER, OK, Memory, Packed, TimingPlan, failure, pack
 from pqchain.crypto.builds import built_library, obstacle
@@ -354,14 +353,3 @@ def seeded_randomness(*purpose: bytes) -> AbstractContextManager[None]:
 @cache
 def _default() -> Library:
     return library(DEFAULT)
-
-
-def keypair_from_seed(algorithm: Algorithm, seed: bytes) -> tuple[bytes, bytes]:
-    """Return (public key, secret key) of an ML-DSA algorithm for the 32-byte seed xi (FIPS 204).
-
-    Raises Unsupported if liboqs is not installed.
-    """
-    signer = NativeSigner(algorithm, DEFAULT)
-    # The seed is all randomness that ML-DSA.KeyGen draws.
-    with signer.library.randomness(bytes(seed)):
-        return signer.generate_keypair()
