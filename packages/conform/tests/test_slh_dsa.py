@@ -7,7 +7,6 @@ from collections import Counter
 import pytest
 
 from pqchain.crypto import open_signer
-from pqchain.crypto.native_signers import SlhDsaSigner
 from pqchain.errors import Unsupported
 from pqchain_conform import registry
 from pqchain_conform.models import slh_dsa as model
@@ -47,7 +46,6 @@ def test_signatures_equal_those_of_the_crates(name, crate):
     """Deterministic signatures, byte for byte, with the fastest build of this machine."""
     (verifier,) = registry.select([crate])
     signer = open_signer(name)
-    assert isinstance(signer, SlhDsaSigner)
     public_key, secret_key = signer.generate_keypair()
     seed = public_key[: len(public_key) // 2]
     try:
