@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -330,61 +330,51 @@ def _guard(before: float, ended: threading.Event) -> None:
             os._exit(3)
 
 
-async def measure(transport: str, node: str, flood: str, seconds: float) -> dict[str, float]:
-    """Return the effects of a flood on the victim."""
-    with tempfile.TemporaryDirectory() as shared:
-        mesh = job(transport, node)
-        (Path(shared) / "identities").write_bytes(pickle.dumps(mesh.identities()))
-        hurt = await _child("victim", transport, node, shared)
-        try:
-            return await _measured(hurt, mesh, (transport, node, flood), seconds, Path(shared))
-        finally:
-            if hurt.returncode is None:
-                hurt.kill()
-                await hurt.wait()
-
-
-async def _child(*words: str) -> asyncio.subprocess.Process:
+@asynccontextmanager
+async def child(*words: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run this module in another process, and kill it afterwards."""
     program = (sys.executable, "-m", "tests.wire.floods", *words)
     quiet = asyncio.subprocess.DEVNULL if words[0] == "attack" else None
-    return await asyncio.create_subprocess_exec(*program, stdin=-1, stdout=-1, stderr=quiet)
-
-
-async def _measured(
-    hurt: asyncio.subprocess.Process,
-    mesh: Job,
-    names: tuple[str, str, str],
-    seconds: float,
-    shared: Path,
-) -> dict[str, float]:
-    assert hurt.stdin is not None and hurt.stdout is not None
-    at = json.loads(await hurt.stdout.readline())
-    member = Member(mesh, mesh.transport, HONEST, shared, at["port"])
-    await member.listen()
-    await _dialled(member)
-    hurt.stdin.write(b"begin\n")
-    hostile = await _child("attack", *names, str(at["port"]), str(shared), at["block"])
-    assert hostile.stdout is not None
+    process = await asyncio.create_subprocess_exec(*program, stdin=-1, stdout=-1, stderr=quiet)
     try:
-        report = asyncio.ensure_future(hurt.stdout.readline())
-        with suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(hostile.stdout.readline(), _START_SECONDS)
-        dials, began = [], time.monotonic()
-        while time.monotonic() - began < seconds and not report.done():
-            dials.append(await _dialled(member))
-            await asyncio.sleep(0.2)
+        yield process
     finally:
         with suppress(ProcessLookupError):
-            hostile.kill()
-        said = (await hostile.stdout.read()).decode().splitlines()
-        await hostile.wait()
-    with suppress(ConnectionError):
-        hurt.stdin.write(b"end\n")
-        await hurt.stdin.drain()
-    found = json.loads(await report)
-    await member.shutdown()
+            process.kill()
+        await process.wait()
+
+
+async def measure(transport: str, node: str, flood: str, seconds: float) -> dict[str, float]:
+    """Return the effects of a flood on the victim."""
+    mesh = job(transport, node)
+    with tempfile.TemporaryDirectory() as shared:
+        (Path(shared) / "identities").write_bytes(pickle.dumps(mesh.identities()))
+        async with child("victim", transport, node, shared) as hurt:
+            assert hurt.stdin is not None and hurt.stdout is not None
+            at = json.loads(await hurt.stdout.readline())
+            member = Member(mesh, transport, HONEST, Path(shared), at["port"])
+            await member.listen()
+            dials = [await _dialled(member)]
+            hurt.stdin.write(b"begin\n")
+            names = (transport, node, flood, str(at["port"]), shared, at["block"])
+            report = asyncio.ensure_future(hurt.stdout.readline())
+            async with child("attack", *names) as hostile:
+                assert hostile.stdout is not None
+                with suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(hostile.stdout.readline(), _START_SECONDS)
+                began = time.monotonic()
+                while time.monotonic() - began < seconds and not report.done():
+                    dials.append(await _dialled(member))
+                    await asyncio.sleep(0.2)
+                hostile.kill()
+                said = (await hostile.stdout.read()).decode().splitlines()
+            with suppress(ConnectionError):
+                hurt.stdin.write(b"end\n")
+                await hurt.stdin.drain()
+            found = json.loads(await report)
+            await member.shutdown()
     counts = json.loads(said[-1]) if said else {"opened": 0, "cut_off": 0}
-    return {**found, "dial": max(dials, default=float("nan")), **counts}
+    return {**found, "dial": max(dials), **counts}
 
 
 async def _dialled(member: Member) -> float:

@@ -59,6 +59,9 @@ class _Endpoints:
         self._events: dict[int, list[Any]] = {index: [] for index in range(PLACES)}
         self._early: dict[int, int] = dict.fromkeys(range(PLACES), 0)
 
+    client = property(lambda self: self.endpoints[0])
+    server = property(lambda self: self.endpoints[1])
+
     def settings(self, identity, **more):
         return TransportSettings(
             identity=identity, directory=self.directory, addresses=self.addresses, folder=Path(),

@@ -83,7 +83,7 @@ def test_seed_determines_every_byte():
 def asked(pair):
     """Let the client send a request; return both hosts with their sessions, and the channel."""
     session, there = pair.connected()
-    client, server = pair.endpoints[0], pair.endpoints[1]
+    client, server = pair.client, pair.server
     channel = client.open(session)
     client.send(session, channel, b"give")
     pair.run()
@@ -115,9 +115,9 @@ def test_changing_the_receive_buffer_loses_no_bytes():
     """Unreported bytes in the old buffer are reported with the following ones."""
     pair = NativePair(bits_per_second=20e6)
     session, there = pair.connected()
-    channel, size = pair.endpoints[0].open(session), 400_000
-    pair.endpoints[0].send(session, channel, b"!")
-    pair.endpoints[0].send(session, channel, bytes(size), end=True)
+    channel, size = pair.client.open(session), 400_000
+    pair.client.send(session, channel, b"!")
+    pair.client.send(session, channel, bytes(size), end=True)
     count, offset, memory = 0, 1, bytearray(size)
     while count < size:
         pair.step()
@@ -130,9 +130,7 @@ def test_changing_the_receive_buffer_loses_no_bytes():
             pair.now += 0.003
             pair._advance(pair.now)
             into = None if count > size // 2 else memoryview(memory)[count:]
-            pair.endpoints[1].receive_into(
-                there, channel, into, size - count, offset=offset + count
-            )
+            pair.server.receive_into(there, channel, into, size - count, offset=offset + count)
     assert count == size
 
 
@@ -161,7 +159,7 @@ def test_hosts_get_their_own_buffers_back():
         # Data in flight is still lent.
         assert came.get(1, 0) >= 900_000 or any(view.obj is held[1] for view in lent)
     pair.run()
-    pair.endpoints[0].release_lent()
+    pair.client.release_lent()
     assert not pair.fabric.memory.lent and came[0] == 100_000
 
 
@@ -206,10 +204,10 @@ def test_unauthenticated_peer_times_out(monkeypatch):
     monkeypatch.setattr(
         "pqchain.wire.transports.authentication.Session._check_answer", lambda *_: None
     )
-    pair.endpoints[0].dial(1, early=False, now=0.0)
+    pair.client.dial(1, early=False, now=0.0)
     pair.run(quiet_seconds=15)
     assert pair.events(1) == []
-    assert pair.endpoints[1].sessions == {}
+    assert pair.server.sessions == {}
     closed = pair.events(0)
     assert [each.reason for each in closed] == ["no proof of identity in time"]
     assert pair.now > 10
@@ -220,13 +218,12 @@ def test_excess_data_before_authentication_disconnects(monkeypatch):
     monkeypatch.setattr(
         "pqchain.wire.transports.authentication.Session._check_answer", lambda *_: None
     )
-    client = pair.endpoints[0]
-    session = client.dial(1, early=False, now=0.0)
+    session = pair.client.dial(1, early=False, now=0.0)
     pair.carry()
-    client.send(session, client.open(session), bytes(200_000), end=True)
+    pair.client.send(session, pair.client.open(session), bytes(200_000), end=True)
     pair.run(quiet_seconds=2)
     assert pair.events(1) == []
-    assert pair.endpoints[1].sessions == {}
+    assert pair.server.sessions == {}
     closed = [each.reason for each in pair.events(0) if isinstance(each, Closed)]
     assert closed == ["too much before a proof of identity"]
 
@@ -234,9 +231,8 @@ def test_excess_data_before_authentication_disconnects(monkeypatch):
 def test_hundred_thousand_invalid_datagrams_change_nothing(pair):
     session, there = pair.connected()
     pair.call("tap", True)
-    client, server = pair.endpoints[0], pair.endpoints[1]
-    channel = client.open(session)
-    client.send(session, channel, b"before")
+    channel = pair.client.open(session)
+    pair.client.send(session, channel, b"before")
     pair.run()
     real = [data for _, _, to, data in pair.tapped() if to == 1]
     pair.call("tap", False)
@@ -254,19 +250,18 @@ def test_hundred_thousand_invalid_datagrams_change_nothing(pair):
             pair.carry()
     pair.run()
     assert pair.events(1) == []
-    client.send(session, channel, b"after", end=True)
+    pair.client.send(session, channel, b"after", end=True)
     pair.run()
     assert b"".join(event.data for event in pair.events(1)) == b"after"
-    assert set(server.sessions) == {there}
+    assert set(pair.server.sessions) == {there}
 
 
 def test_lost_host_is_named_and_others_continue(pair):
     session, _ = pair.connected()
-    client = pair.endpoints[0]
     pair.fabric.stop(1)
     with pytest.raises(UsageError, match="host 1 is not running"):
         pair.call("open", 1, 1, 0)
-    client.send(session, client.open(session), bytes(100_000), end=True)
+    pair.client.send(session, pair.client.open(session), bytes(100_000), end=True)
     # After the idle time the session is over.
     pair.run(quiet_seconds=60)
     assert [type(event) for event in pair.events(0)] == [Closed]
@@ -276,9 +271,8 @@ def test_restart_is_detected_at_once(pair):
     """The key of stateless resets follows from the identity, so it outlives a restart."""
     session, _ = pair.connected()
     pair.join(1, pair.identities[1])
-    client = pair.endpoints[0]
     begun = pair.now
-    client.send(session, client.open(session), b"still there?", end=True)
+    pair.client.send(session, pair.client.open(session), b"still there?", end=True)
     pair.step()
     assert [event.reason for event in pair.events(0)] == ["reset by peer"]
     assert pair.now - begun < 3 * pair.delay_seconds
@@ -313,7 +307,7 @@ def test_invalid_arguments_are_rejected(pair, name, arguments, message):
     with pytest.raises(UsageError, match=message):
         pair.fabric._library.call(name, *given)
     # The host still works.
-    assert pair.endpoints[0].open(session) == 0
+    assert pair.client.open(session) == 0
 
 
 def test_freed_handle_is_none(pair):

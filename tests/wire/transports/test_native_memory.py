@@ -118,7 +118,7 @@ def test_forked_child_leaves_the_handle_alone():
 
 def test_fabric_keeps_lent_memory_until_its_owner_is_freed():
     pair = NativePair(bits_per_second=1e6)
-    client, session = pair.endpoints[0], pair.endpoints[0].dial(1, early=False, now=0.0)
+    client, session = pair.client, pair.client.dial(1, early=False, now=0.0)
     pair.run()
     data = bytearray(100_000)
     client.send(session, client.open(session), memoryview(data))
@@ -138,7 +138,7 @@ def test_fabric_keeps_lent_memory_until_its_owner_is_freed():
 def test_lent_memory_stays_exported_after_release():
     pair = NativePair()
     session = pair.connect()
-    client, data = pair.endpoints[0], bytearray(b"x" * 50_000)
+    client, data = pair.client, bytearray(b"x" * 50_000)
     with memoryview(data) as view:
         client.send(session, client.open(session), view, end=True)
     with pytest.raises(BufferError):
@@ -154,10 +154,11 @@ def test_lent_memory_stays_exported_after_release():
 def test_memory_must_be_writable_and_long_enough(memory):
     pair = NativePair()
     session = pair.connect()
-    client = pair.endpoints[0]
     with pytest.raises(UsageError, match="must be writable and have 100 bytes; got"):
-        client.receive_into(session, client.open(session), memoryview(memory), 100, offset=0)
-    assert client.memory.registered == {}
+        pair.client.receive_into(
+            session, pair.client.open(session), memoryview(memory), 100, offset=0
+        )
+    assert pair.client.memory.registered == {}
 
 
 def test_unread_data_stays_with_the_sender():
@@ -208,30 +209,29 @@ def test_non_reading_peer_is_closed(monkeypatch):
     monkeypatch.setattr(limits, "MAX_QUEUED", 1000)
     pair = NativePair()
     session = pair.connect()
-    client = pair.endpoints[0]
     pair.events(0)
     pair.fabric.stop(1)
-    channel, chunk = client.open(session), memoryview(bytes(20_000))
+    channel, chunk = pair.client.open(session), memoryview(bytes(20_000))
     for _ in range(20_000_000 // len(chunk)):
-        client.send(session, channel, chunk)
-    assert client.queued_bytes() == 20_000_000
-    client.send(session, channel, chunk)
-    assert client.queued_bytes() == 0
+        pair.client.send(session, channel, chunk)
+    assert pair.client.queued_bytes() == 20_000_000
+    pair.client.send(session, channel, chunk)
+    assert pair.client.queued_bytes() == 0
     # It has not been notified yet.
-    client.send(session, client.open(session), b"more")
+    pair.client.send(session, pair.client.open(session), b"more")
     pair.step()
     assert [event.reason for event in pair.events(0) if isinstance(event, Closed)] == [
         limits.PEER_NOT_READING
     ]
-    client.release_lent()
-    assert client.memory.lent == {}
+    pair.client.release_lent()
+    assert pair.client.memory.lent == {}
 
 
 def test_excess_sessions_end_the_oldest():
     pair, count = NativePair(), 6
     sessions = []
     for _ in range(count):
-        sessions.append(pair.endpoints[0].dial(1, early=False, now=pair.now))
+        sessions.append(pair.client.dial(1, early=False, now=pair.now))
         pair.run()
     closed = [event.session for event in pair.events(0) if isinstance(event, Closed)]
     assert closed == sessions[:2]
@@ -240,7 +240,7 @@ def test_excess_sessions_end_the_oldest():
     ended = [event for event in there if isinstance(event, Closed)]
     assert [event.session for event in ended] == opened[:2]
     assert {event.reason for event in ended} == {"too many sessions"}
-    assert set(pair.endpoints[1].sessions) == set(opened[2:])
+    assert set(pair.server.sessions) == set(opened[2:])
 
 
 if __name__ == "__main__":

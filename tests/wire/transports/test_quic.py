@@ -25,7 +25,7 @@ def test_both_sides_authenticate(pair):
 def test_bytes_arrive_in_order_on_every_channel(pair):
     session = pair.connect()
     pair.events(1)
-    client, payload = pair.endpoints[0], bytes(range(256)) * 4000
+    client, payload = pair.client, bytes(range(256)) * 4000
     channels = [client.open(session) for _ in range(3)]
     for channel in channels:
         client.send(session, channel, memoryview(payload)[:500_000])
@@ -41,17 +41,16 @@ def test_bytes_arrive_in_order_on_every_channel(pair):
 
 def test_sending_waits_for_acknowledgement_beyond_the_window(pair):
     session = pair.connect()
-    client = pair.endpoints[0]
-    channel = client.open(session)
+    channel = pair.client.open(session)
     payload = bytes(3 * aioquic_connection.WINDOW_BYTES)
-    client.send(session, channel, payload, end=True)
+    pair.client.send(session, channel, payload, end=True)
     pair.carry()
     assert (
-        client.queued_bytes()
+        pair.client.queued_bytes()
         >= 2 * aioquic_connection.WINDOW_BYTES - aioquic_connection.SLICE_BYTES
     )
     pair.run()
-    assert client.queued_bytes() == 0
+    assert pair.client.queued_bytes() == 0
 
 
 def test_unknown_peer_is_rejected_without_an_event(pair):
@@ -71,7 +70,7 @@ def test_known_name_with_a_wrong_key_is_rejected(pair):
     impostor = unknown_identities(1)[0]
     assert impostor.index == 0
     pair.join(0, impostor)
-    pair.endpoints[0].dial(1, early=False, now=pair.now)
+    pair.client.dial(1, early=False, now=pair.now)
     pair.run()
     assert pair.events(1) == []
 
@@ -86,7 +85,7 @@ def test_server_with_another_certificate_is_rejected(pair):
 
 def request_time(pair, *, early):
     """Return the one-way delays between dialling and the server's receipt of a request."""
-    begun, client = pair.now, pair.endpoints[0]
+    begun, client = pair.now, pair.client
     session = client.dial(1, early=early, now=pair.now)
     asked = False
     while not pair.events(1, Received):
@@ -114,21 +113,20 @@ def test_replayed_first_flight_does_nothing(over):
     pair.connect()
     pair.events(1)
     pair.wire.clear()
-    session = pair.endpoints[0].dial(1, early=True, now=pair.now)
-    pair.endpoints[0].send(session, pair.endpoints[0].open(session), b"request", end=True)
+    session = pair.client.dial(1, early=True, now=pair.now)
+    pair.client.send(session, pair.client.open(session), b"request", end=True)
     pair.run()
     came = pair.events(1)
     assert [event.data for event in came if isinstance(event, Received)] == [b"request"]
     first = [data for at, by, _, data in pair.wire if by == 0 and at == pair.wire[0][0]]
-    server = pair.endpoints[1]
     if over:
-        pair.endpoints[0].close(session, "enough", now=pair.now)
+        pair.client.close(session, "enough", now=pair.now)
         pair.run(quiet_seconds=20)
         assert [type(event) for event in pair.events(1)] == [Closed]
     # An attacker replays the same bytes from another address.
     for data in first:
-        server.receive(data, ("127.0.0.1", 66), pair.now)
-    answers = server.datagrams(pair.now)
+        pair.server.receive(data, ("127.0.0.1", 66), pair.now)
+    answers = pair.server.datagrams(pair.now)
     assert pair.events(1) == []
     assert pair.early_sessions(1) == 1
     # It gets a handshake that it cannot complete, and at most three times its bytes.
@@ -138,7 +136,7 @@ def test_replayed_first_flight_does_nothing(over):
 def test_ticket_is_valid_once():
     pair = Pair()
     pair.connect()
-    tickets = pair.endpoints[0]._received_tickets
+    tickets = pair.client._received_tickets
     copy = tickets.pop_newest(1, pair.now)
     tickets.add(copy)
     pair.connect(early=True)
@@ -155,8 +153,8 @@ def test_ticket_is_valid_once():
 def test_0_rtt_falls_back_if_the_server_has_no_ticket(pair):
     pair.connect()
     pair.join(1, pair.identities[1])
-    session = pair.endpoints[0].dial(1, early=True, now=pair.now)
-    pair.endpoints[0].send(session, pair.endpoints[0].open(session), b"request", end=True)
+    session = pair.client.dial(1, early=True, now=pair.now)
+    pair.client.send(session, pair.client.open(session), b"request", end=True)
     pair.run()
     came = pair.events(1)
     assert [type(event) for event in came] == [Opened, Received]
@@ -173,8 +171,8 @@ def test_garbage_is_ignored(pair, garbage):
         # At most a stateless reset or a version negotiation.
         assert all(len(data) < max(len(garbage), 100) for *_, data in pair.tapped())
     else:
-        pair.endpoints[1].receive(garbage, ("127.0.0.1", 9), 0.0)
-        assert pair.endpoints[1].datagrams(0.0) == []
+        pair.server.receive(garbage, ("127.0.0.1", 9), 0.0)
+        assert pair.server.datagrams(0.0) == []
     assert pair.events(1) == []
 
 
@@ -182,24 +180,23 @@ def test_close_notifies_only_the_peer(pair):
     session = pair.connect()
     pair.events(0)
     pair.events(1)
-    pair.endpoints[0].close(session, "enough", now=pair.now)
+    pair.client.close(session, "enough", now=pair.now)
     pair.run(quiet_seconds=20)
     assert pair.events(0, Closed) == []
     assert [event.reason for event in pair.events(1, Closed)] == ["enough"]
-    pair.endpoints[0].send(session, 0, b"into the void")
+    pair.client.send(session, 0, b"into the void")
 
 
 def test_data_after_a_peer_close_is_lost(pair):
     session = pair.connect()
-    client, server = pair.endpoints[0], pair.endpoints[1]
-    channel = client.open(session)
+    channel = pair.client.open(session)
     pair.events(0)
     pair.events(1)
-    server.close(1, "enough", now=pair.now)
+    pair.server.close(1, "enough", now=pair.now)
     pair.carry()
-    client.send(session, channel, b"into the void", end=True)
-    if session in client.sessions:
-        client.send(session, client.open(session), bytes(1_000_000), end=True)
+    pair.client.send(session, channel, b"into the void", end=True)
+    if session in pair.client.sessions:
+        pair.client.send(session, pair.client.open(session), bytes(1_000_000), end=True)
     pair.run(quiet_seconds=20)
     assert [event.reason for event in pair.events(0, Closed)] == ["enough"]
     assert pair.events(1) == []
@@ -207,18 +204,17 @@ def test_data_after_a_peer_close_is_lost(pair):
 
 def test_stopped_channel_accepts_no_data(pair):
     session = pair.connect()
-    client, server = pair.endpoints[0], pair.endpoints[1]
-    channel = client.open(session)
-    client.send(session, channel, b"request", end=True)
+    channel = pair.client.open(session)
+    pair.client.send(session, channel, b"request", end=True)
     pair.run()
     pair.events(1)
-    server.send(1, channel, bytes(20_000_000))
+    pair.server.send(1, channel, bytes(20_000_000))
     pair.carry()
-    client.stop(session, channel)
+    pair.client.stop(session, channel)
     pair.run()
-    server.send(1, channel, b"more", end=True)
+    pair.server.send(1, channel, b"more", end=True)
     pair.run()
-    assert server.queued_bytes() == 0
+    assert pair.server.queued_bytes() == 0
 
 
 def test_stream_order_within_a_packet_is_deterministic():
@@ -240,13 +236,12 @@ def test_too_long_datagrams_for_an_old_library_are_rejected(monkeypatch):
 
 def test_hundreds_of_sequential_channels_work(pair):
     session = pair.connect()
-    client, server = pair.endpoints[0], pair.endpoints[1]
     pair.events(1)
     for _ in range(220):
-        channel = client.open(session)
-        client.send(session, channel, b"request", end=True)
+        channel = pair.client.open(session)
+        pair.client.send(session, channel, b"request", end=True)
         pair.run()
         assert [event.channel for event in pair.events(1, Received)][-1] == channel
-        server.send(1, channel, b"thanks", end=True)
+        pair.server.send(1, channel, b"thanks", end=True)
         pair.run()
         assert b"".join(event.data for event in pair.events(0, Received)) == b"thanks"

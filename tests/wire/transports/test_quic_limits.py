@@ -32,19 +32,18 @@ def test_session_with_a_non_reading_peer_is_closed(pair, monkeypatch, kind):
     monkeypatch.setattr(limits, "MAX_QUEUED", 1000)
     monkeypatch.setattr(limits, "MAX_QUEUED_BYTES", 1 << 20)
     _, there = pair.connected()
-    server = pair.endpoints[1]
     data = bytes(10_000) if kind == "bytes" else memoryview(bytearray(10_000))
-    queued = server.sessions[there].queued
+    queued = pair.server.sessions[there].queued
     sent = 0
-    while there in server.sessions:
+    while there in pair.server.sessions:
         assert queued.pieces == sent <= 1000
-        server.send(there, 0, data)
+        pair.server.send(there, 0, data)
         sent += 1
     assert sent == (1001 if kind == "pieces" else (1 << 20) // 10_000 + 2)
-    assert server.queued_bytes() == 0
+    assert pair.server.queued_bytes() == 0
     assert pair.events(1, Closed) == [Closed(there, 0, limits.PEER_NOT_READING)]
-    server.send(there, 0, data)
-    assert server.queued_bytes() == 0
+    pair.server.send(there, 0, data)
+    assert pair.server.queued_bytes() == 0
     pair.run()
     assert [event.reason for event in pair.events(0, Closed)] == [limits.PEER_NOT_READING]
 
@@ -53,28 +52,26 @@ def test_bytes_passed_to_the_library_are_bounded(pair, monkeypatch):
     monkeypatch.setattr(aioquic_connection, "MAX_LIBRARY_BYTES", 1 << 20)
     monkeypatch.setattr(aioquic_connection, "SLICE_BYTES", 64 << 10)
     session = pair.connect()
-    client = pair.endpoints[0]
     chunk = memoryview(bytearray(200_000))
     for _ in range(100):
-        client.send(session, client.open(session), chunk, end=True)
-    client.datagrams(pair.now)
-    connection = client.sessions[session]
+        pair.client.send(session, pair.client.open(session), chunk, end=True)
+    pair.client.datagrams(pair.now)
+    connection = pair.client.sessions[session]
     held = sum(aioquic_connection.buffered_bytes(connection.quic, at) for at in connection.fed)
     assert 1 << 20 < held <= (1 << 20) + (64 << 10)
-    assert client.queued_bytes() == 100 * len(chunk) - held
+    assert pair.client.queued_bytes() == 100 * len(chunk) - held
 
 
 def test_session_with_too_many_open_streams_is_closed(pair, monkeypatch):
     monkeypatch.setattr(aioquic_connection, "MAX_UNAUTHENTICATED_CHANNELS", 50)
     monkeypatch.setattr(aioquic_connection, "MAX_CHANNELS", 100)
     session = pair.connect()
-    client = pair.endpoints[0]
     for _ in range(120):
-        client.send(session, client.open(session), b"half")
+        pair.client.send(session, pair.client.open(session), b"half")
     pair.run()
     reason = "too many open streams"
     assert [event.reason for event in pair.events(1, Closed)] == [reason]
-    assert pair.endpoints[1].sessions == {}
+    assert pair.server.sessions == {}
 
 
 def send_gaps(pair, client):
@@ -90,7 +87,7 @@ def send_gaps(pair, client):
         sender._buffer_start = sender._buffer_stop - 1 + room - 1
         sender._buffer_stop = sender._buffer_start + 1
         sender._pending = type(sender._pending)([range(sender._buffer_start, sender._buffer_stop)])
-        pair.endpoints[0].dirty[1] = next(iter(pair.endpoints[0].sessions.values()))
+        pair.client.dirty[1] = next(iter(pair.client.sessions.values()))
         pair.run()
     else:
         raise AssertionError("its room never ends")
@@ -99,8 +96,8 @@ def send_gaps(pair, client):
 def test_gaps_in_streams_are_bounded(pair, monkeypatch):
     monkeypatch.setattr("pqchain.wire.transports.aioquic_connection.MAX_CREDIT_BYTES", 20 << 20)
     _, there = pair.connected()
-    server = pair.endpoints[1].sessions[there].quic
-    client = next(iter(pair.endpoints[0].sessions.values())).quic
+    server = pair.server.sessions[there].quic
+    client = next(iter(pair.client.sessions.values())).quic
     send_gaps(pair, client)
     assert sum(len(each.receiver._buffer) for each in server._streams.values()) <= 20 << 20
 
@@ -111,8 +108,8 @@ def test_gaps_before_authentication_are_bounded(pair, monkeypatch):
     monkeypatch.setattr(aioquic_connection.Connection, "_check_answer", lambda *_: None)
     pair.connect()
     assert pair.events(1, Opened) == []
-    (server,) = pair.endpoints[1].sessions.values()
-    (client,) = pair.endpoints[0].sessions.values()
+    (server,) = pair.server.sessions.values()
+    (client,) = pair.client.sessions.values()
     send_gaps(pair, client.quic)
     held = sum(len(each.receiver._buffer) for each in server.quic._streams.values())
     assert 0 < held <= UNAUTHENTICATED_DATA_BYTES
@@ -120,22 +117,21 @@ def test_gaps_before_authentication_are_bounded(pair, monkeypatch):
     monkeypatch.setattr(aioquic_connection.Connection, "_check_answer", answered)
     session = pair.connect()
     assert len(pair.events(1, Opened)) == 1
-    allowed = pair.endpoints[0].sessions[session].quic._remote_max_data
+    allowed = pair.client.sessions[session].quic._remote_max_data
     assert allowed == 4 * aioquic_connection.WINDOW_BYTES
 
 
 def test_closed_session_frees_unacknowledged_data(pair):
     _, there = pair.connected()
-    server = pair.endpoints[1]
-    quic = server.sessions[there].quic
+    quic = pair.server.sessions[there].quic
     for _ in range(10):
-        server.send(there, server.open(there), bytes(100_000), end=True)
-    server.datagrams(pair.now)
-    server.close(there, "enough", now=pair.now)
+        pair.server.send(there, pair.server.open(there), bytes(100_000), end=True)
+    pair.server.datagrams(pair.now)
+    pair.server.close(there, "enough", now=pair.now)
     pair.carry()
     assert not quic._streams
     assert not any(space.sent_packets for space in quic._loss.spaces)
-    assert there not in server._all
+    assert there not in pair.server._all
     pair.run()
     assert [event.reason for event in pair.events(0, Closed)] == ["enough"]
 
@@ -192,7 +188,7 @@ def test_overflow_evicts_the_oldest_of_the_busiest_host():
 
 
 def test_flood_is_bounded_and_blocks_nobody(pair):
-    rng, server = random.Random(1), pair.endpoints[1]
+    rng, server = random.Random(1), pair.server
     sent = 0
     for number in range(MAX_UNVALIDATED + 400):
         server.receive(forged(rng), (f"10.0.{number >> 8}.{number & 255}", 7), pair.now)
@@ -201,7 +197,7 @@ def test_flood_is_bounded_and_blocks_nobody(pair):
     assert len(server._by_id) <= 3 * MAX_UNVALIDATED
     assert server._retries == []
     assert sent < 0.2 * 1200 * (MAX_UNVALIDATED + 400)  # no amplifier of floods of others
-    session = pair.endpoints[0].dial(1, early=False, now=pair.now)
+    session = pair.client.dial(1, early=False, now=pair.now)
     for _ in range(20):
         pair.carry()
         if opened := pair.events(0, Opened):
@@ -210,7 +206,7 @@ def test_flood_is_bounded_and_blocks_nobody(pair):
 
 
 def test_tokens_are_required_only_in_a_flood(pair):
-    pair.endpoints[0].dial(1, early=False, now=pair.now)
+    pair.client.dial(1, early=False, now=pair.now)
     pair.run()
     assert not any(data[0] & 0xF0 == 0xF0 for _, _, _, data in pair.wire)
 

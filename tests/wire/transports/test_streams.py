@@ -49,7 +49,8 @@ async def known_nodes_only(mesh: Mesh) -> None:
     await until(lambda: mesh.of(1, Closed))
 
 
-async def _ended(mesh: Mesh, whole_node: bool) -> None:
+async def peer_ended(mesh: Mesh, whole_node: bool = False) -> None:
+    """A session or a node that the peer ends leaves no task waiting."""
     errors: list[Any] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: errors.append(context))
     await mesh.listen(1, 0)
@@ -69,16 +70,6 @@ async def _ended(mesh: Mesh, whole_node: bool) -> None:
         gc.collect()
         await asyncio.sleep(0.01)
     assert not errors, errors
-
-
-async def session_ended_by_peer(mesh: Mesh) -> None:
-    """A session that the peer ends leaves no task waiting."""
-    await _ended(mesh, False)
-
-
-async def node_ended(mesh: Mesh) -> None:
-    """A peer that shuts down leaves no task waiting."""
-    await _ended(mesh, True)
 
 
 def _connections(port: int) -> int:
@@ -116,7 +107,11 @@ async def grpc_is_bounded(mesh: Mesh) -> None:
     await mesh.dial()
 
 
-CHECKS = (known_nodes_only, session_ended_by_peer, node_ended, grpc_is_bounded)
+async def node_ended(mesh: Mesh) -> None:
+    await peer_ended(mesh, whole_node=True)
+
+
+CHECKS = (known_nodes_only, peer_ended, node_ended, grpc_is_bounded)
 
 
 @pytest.mark.parametrize(
