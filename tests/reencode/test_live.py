@@ -10,7 +10,7 @@ from pqchain.reencode import runs
 from pqchain.reencode.scenario import Fault
 from pqchain.wire.drivers import namespaces, processes
 from pqchain.wire.transports import registry
-from tests.reencode.mesh import LARGE, small, stored
+from tests.reencode.mesh import LARGE, run, small, stored
 
 
 @pytest.fixture(autouse=True)
@@ -24,11 +24,6 @@ def assert_survived(one, folder, dead):
     """Check that every running node stores its chunk of the new epoch and nothing else."""
     living = [node for node in range(one.nodes) if node not in dead]
     assert [stored(folder, node) for node in living] == [[(2, [n])] for n in range(len(living))]
-
-
-def run(one, folder):
-    runs.prepare(one, folder)
-    return runs.run(one, folder)
 
 
 def live(**changes):

@@ -31,10 +31,15 @@ def mesh(tmp_path):
     return node, wire, sessions, tmp_path
 
 
-def ask(node, wire, **request):
+def get(node, **changes):
+    """Return a request of the chunk of a node."""
+    (block,) = node._blocks
+    return pack({"type": "get", "block": block, "index": 0, "epoch": 1, **changes})
+
+
+def ask(node, wire, **changes):
     """Let node 1 request a chunk; return the kinds of answers."""
-    message = {"type": "get", "index": 0, "epoch": 1, **request}
-    node.handle(Received(101, 7, pack(message), False), 0.02)
+    node.handle(Received(101, 7, get(node, **changes), False), 0.02)
     works(node, 0.02)
     return [item["type"] for at, on, item in wire.said("chunk") + wire.said("none")
             if (at, on) == (101, 7)]  # fmt: skip
@@ -45,7 +50,7 @@ def test_node_greets_all_and_serves_its_chunk(mesh):
     assert node.connected
     assert {session for session, _, _ in wire.said("beat")} == set(sessions.values())
     (manifest,) = ChunkStore(folder / "0").manifests()
-    assert ask(node, wire, block=manifest.block_hash) == ["chunk"]
+    assert ask(node, wire) == ["chunk"]
     assert wire.sent[-1][2] == ChunkStore(folder / "0").get(manifest, 0).tobytes()
 
 
@@ -112,20 +117,17 @@ def test_invalid_and_worse_placements_are_ignored(mesh):
 
 def test_unfinished_requests_per_member_are_bounded(mesh):
     """Counts bytes of partial messages, waiting requests and stored confirmations."""
-    node, wire, _, folder = mesh
+    node, wire, *_ = mesh
     half = (1_000_000).to_bytes(4, "big") + b"x" * 900_000
     for channel in range(100, 110):
         node.handle(Received(101, channel, half, False), 0.02)
     assert wire.closed == [(101, "protocol violation")]
     assert node._peers.readers.keys() <= {key for key in node._peers.readers if key[0] != 101}
-    (manifest,) = ChunkStore(folder / "0").manifests()
     for epoch in range(MAX_WAITING + 50):
-        get = {"type": "get", "block": manifest.block_hash, "epoch": epoch, "index": 0}
-        node.handle(Received(102, 7, pack(get), False), 0.02)
+        node.handle(Received(102, 7, get(node, epoch=epoch), False), 0.02)
     assert node._server.waiting == {2: MAX_WAITING}
     assert len(wire.said("none")) == 50
-    get = {"type": "get", "block": manifest.block_hash, "epoch": 1, "index": 0}
-    node.handle(Received(103, 5, pack(get), False), 0.02)
+    node.handle(Received(103, 5, get(node), False), 0.02)
     assert node._server.waiting == {2: MAX_WAITING, 3: 1}  # one peer does not displace others
     assert len(wire.said("none")) == 50
     stored = {f"{number:064x}": "0" * 16 for number in range(1000)}
@@ -134,7 +136,7 @@ def test_unfinished_requests_per_member_are_bounded(mesh):
 
 
 def test_channels_and_sessions_per_member_are_bounded(mesh):
-    node, wire, _, folder = mesh
+    node, wire, *_ = mesh
     before = len(node._peers.readers)
     for channel in range(MAX_CHANNELS):
         node.handle(Received(101, channel, b"\0", False), 0.02)
@@ -142,10 +144,8 @@ def test_channels_and_sessions_per_member_are_bounded(mesh):
     node.handle(Received(101, MAX_CHANNELS, b"\0", False), 0.02)
     assert wire.closed == [(101, "protocol violation")]
     assert len(node._peers.readers) == before
-    (manifest,) = ChunkStore(folder / "0").manifests()
-    get = {"type": "get", "block": manifest.block_hash, "epoch": 1, "index": 0}
     for channel in range(2 * MAX_CHANNELS):  # closed channels do not count
-        node.handle(Received(102, channel, pack(get), True), 0.02)
+        node.handle(Received(102, channel, get(node), True), 0.02)
     assert wire.closed == [(101, "protocol violation")]
     for session in range(1000, 1000 + 3 * MAX_SESSIONS):
         node.handle(Opened(session, 3, False), 0.02)
@@ -162,14 +162,12 @@ def test_second_request_on_a_channel_is_rejected(tmp_path):
     node = ReencodingNode(0, small(), ChunkStore(tmp_path / "0"), wire)
     node.start(0.0)
     node.handle(Opened(101, 1, False), 0.01)
-    (manifest,) = ChunkStore(tmp_path / "0").manifests()
-    get = pack({"type": "get", "block": manifest.block_hash, "epoch": 1, "index": 0})
-    node.handle(Received(101, 7, get, False), 0.02)
+    node.handle(Received(101, 7, get(node), False), 0.02)
     works(node, 0.02)
-    node.handle(Received(101, 8, get, True), 0.02)
+    node.handle(Received(101, 8, get(node), True), 0.02)
     assert len(wire.said("chunk")) == 2
     assert wire.closed == []
-    node.handle(Received(101, 7, get, False), 0.02)
+    node.handle(Received(101, 7, get(node), False), 0.02)
     assert wire.closed == [(101, "protocol violation")]
     assert len(wire.said("chunk")) == 2
 
@@ -223,9 +221,8 @@ def test_new_session_and_new_placement_carry_all_confirmations(mesh):
     "request_", [{"block": "0" * 64}, {"block": "../../1"}, {"index": 3}, {"epoch": 9}]
 )
 def test_missing_chunk_is_answered(mesh, request_):
-    node, wire, _, folder = mesh
-    (manifest,) = ChunkStore(folder / "0").manifests()
-    assert ask(node, wire, **{"block": manifest.block_hash, **request_}) == ["none"]
+    node, wire, *_ = mesh
+    assert ask(node, wire, **request_) == ["none"]
     assert wire.closed == []
 
 

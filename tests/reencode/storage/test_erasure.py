@@ -45,18 +45,7 @@ def test_engines_agree_with_reedsolo_byte_for_byte(code, length):
         assert np.array(chunks).T.tolist() == expected
 
 
-def test_galois_agrees_byte_for_byte():
-    galois = pytest.importorskip("galois", reason="galois is not installed: the dev extra has it")
-    # Interpreted: compiling takes longer than all other tests of the code.
-    gf = galois.GF(2**8, irreducible_poly=0x11D, compile="python-calculate")
-    for code in CODES:
-        data = rows(code[0], 64)
-        product = gf(erasure.parity_matrix(*code)) @ gf(np.array(data))
-        ours = encoded(ReedSolomon(*code, engine="numpy"), data)[code[0] :]
-        assert np.array_equal(np.asarray(product), np.array(ours))
-
-
-@pytest.mark.parametrize("engine", ["isal", "numpy"])
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("code", CODES)
 def test_every_loss_of_three_chunks_recovers(engine, code):
     codec = ReedSolomon(*code, engine=engine)
