@@ -184,10 +184,6 @@ def _run(
             # Hard links suffice as copies, because stores replace files and never modify one.
             shutil.copytree(origin, folder, copy_function=os.link)
         outcome = runs.run(scenario, folder, progress=progress, scheduler=scheduler)
-    return _checked(outcome)
-
-
-def _checked(outcome: ReplayOutcome) -> ReplayOutcome:
     if outcome.result.failure is not None:
         raise outcome.result.failure
     # Nodes and transports form reference cycles, and the next run needs their memory.
@@ -224,9 +220,7 @@ def contrast(frame: pd.DataFrame, *, claimed_percent: float) -> pd.DataFrame:
             columns="streams",
             values=["transfer_seconds", "dropped_datagrams"],
         ).dropna()
-        if not {"single", "multiplexed"} <= set(pairs.columns.get_level_values(1)):
-            continue
-        if len(pairs) < 2:
+        if set(STREAMS) - set(pairs.columns.get_level_values(1)) or len(pairs) < 2:
             continue
         single, multiplexed = (pairs["transfer_seconds", kind] for kind in STREAMS)
         saving = 100 * (1 - (multiplexed / single).to_numpy(float))

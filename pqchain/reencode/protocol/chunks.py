@@ -212,15 +212,8 @@ class Fetcher:
 
     def forget(self, peer: Peer, session: int) -> None:
         """Drop the outstanding requests of a session that has ended."""
-        ended = [
-            request
-            for key, requests in self.requests.items()
-            if key[0] == session
-            for request in requests
-        ]
-        self.requests = {
-            key: requests for key, requests in self.requests.items() if key[0] != session
-        }
+        keys = [key for key in self.requests if key[0] == session]
+        ended = [request for key in keys for request in self.requests.pop(key)]
         source = self._sources[peer.index]
         if session in (source.session, source.dialling):
             ended += source.waiting
@@ -333,10 +326,9 @@ class Fetcher:
         manifest, index = gather.manifest, fetch.index
 
         def check() -> None:
-            if self._exchange:
-                store.check_digest(manifest, index, fetch.hasher.hexdigest())
-            else:
-                store.check_chunk(manifest, index, gather.row(index).data)
+            if not self._exchange:
+                fetch.hasher.update(gather.row(index).data)
+            store.check_digest(manifest, index, fetch.hasher.hexdigest())
 
         try:
             yield Task("other", manifest.chunk_bytes, check)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from pqchain.errors import DataError
@@ -172,26 +173,20 @@ class Confirmations:
 
     def __init__(self) -> None:
         self._digests: dict[int, dict[str, str]] = {}
-        self._blocks: dict[int, list[str]] = {}
-        """Blocks of each node in the order of their confirmation."""
+        """Digests of each node by block, in the order of their first confirmation."""
 
     def add(self, node: int, block: str, digest: str) -> None:
         """Record that a node has stored its chunk of a block under that manifest digest."""
-        digests = self._digests.setdefault(node, {})
-        if block not in digests:
-            self._blocks.setdefault(node, []).append(block)
-        digests[block] = digest
+        self._digests.setdefault(node, {})[block] = digest
 
     def of(self, node: int, *, start: int = 0) -> dict[str, str]:
         """Return the digests that a node has confirmed, by block hash, without the first ones."""
-        blocks = self._blocks.get(node, [])[start:]
-        return {block: self._digests[node][block] for block in blocks}
+        return dict(islice(self._digests.get(node, {}).items(), start, None))
 
     def agree(self, node: int, others: Iterable[int], blocks: Iterable[str]) -> bool:
         """Return whether the node and all others have confirmed equal digests for all blocks."""
-        confirmed = [self._digests.get(member, {}) for member in (node, *others)]
-        for block in blocks:
-            digests = {by_block.get(block) for by_block in confirmed}
-            if len(digests) > 1 or None in digests:
-                return False
-        return True
+        own, *confirmed = [self._digests.get(member, {}) for member in (node, *others)]
+        return all(
+            block in own and all(digests.get(block) == own[block] for digests in confirmed)
+            for block in blocks
+        )

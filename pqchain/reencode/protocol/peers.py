@@ -111,11 +111,8 @@ class PeerSessions:
             elif not peer.dialling:
                 peer.dialling = self.dial(peer)
             # A peer that never sent anything may still be starting.
-            timeouts = 1 if peer.known else _UNKNOWN_TIMEOUTS
-            if (
-                peer.alive
-                and context.now - peer.heard > timeouts * context.scenario.timeout_seconds
-            ):
+            patience = context.scenario.timeout_seconds * (1 if peer.known else _UNKNOWN_TIMEOUTS)
+            if peer.alive and context.now - peer.heard > patience:
                 LOG.info("node %d: node %d is dead", context.index, peer.index)
                 peer.alive = False
                 newly_dead = True

@@ -138,7 +138,7 @@ class ChunkStore:
                 f"chunk {index} of block {manifest.block_hash[:16]} must have "
                 f"{manifest.chunk_bytes} bytes, as in its manifest; got {len(view)}."
             )
-        check_chunk(manifest, index, view)
+        check_digest(manifest, index, sha256(view))
         path = self._path(manifest.block_hash, manifest.epoch)
         # Remove leftovers of a killed process; only one process uses a store.
         for leftover in path.parent.glob(".*.tmp"):
@@ -178,7 +178,7 @@ class ChunkStore:
                 f"chunk {index} of block {manifest.block_hash[:16]} is missing "
                 f"({error.strerror}). Gather it from the other nodes."
             ) from error
-        check_chunk(manifest, index, chunk.data)
+        check_digest(manifest, index, sha256(chunk.data))
         return chunk
 
     def remove(self, block_hash: str, epoch: int) -> None:
@@ -187,11 +187,6 @@ class ChunkStore:
 
     def _path(self, block_hash: str, epoch: int) -> Path:
         return self.folder / block_hash / str(epoch)
-
-
-def check_chunk(manifest: Manifest, index: int, chunk: memoryview) -> None:
-    """Raise DataError unless the chunk has the hash in the manifest."""
-    check_digest(manifest, index, sha256(chunk))
 
 
 def check_digest(manifest: Manifest, index: int, digest: str) -> None:
