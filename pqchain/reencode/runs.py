@@ -142,7 +142,7 @@ class ReplayOutcome:
             **_columns(self.result, "machine_busy dropped_datagrams lost_datagrams identity"),
             "first_chunk_seconds": _mean([min(times) for times in arrivals]),
             "mean_chunk_seconds": _mean([time for times in arrivals for time in times]),
-            "engine": _code(self.scenario).engine,
+            "engine": erasure.ReedSolomon(*self.scenario.before).engine,
             "nodes": len(self.working),
             "received_bytes": sum(node.record.received_bytes for node in self.nodes),
             "wasted_bytes": sum(node.record.wasted_bytes for node in self.nodes),
@@ -193,7 +193,7 @@ def prepare_node(
 
 
 def _prepare(scenario: ReplayScenario, folders: Mapping[int, Path], blocks: range | None) -> None:
-    code = _code(scenario)
+    code = erasure.ReedSolomon(*scenario.before)
     members = tuple(range(scenario.nodes))
     stores = {node: ChunkStore(folder) for node, folder in folders.items()}
     for number in blocks if blocks is not None else range(scenario.blocks):
@@ -293,7 +293,3 @@ def _synchronised(node: NodeResult) -> Record:
 
 def _since(time: float | None, origin: float) -> float:
     return math.nan if time is None else time - origin
-
-
-def _code(scenario: ReplayScenario) -> erasure.ReedSolomon:
-    return erasure.ReedSolomon(*scenario.before)

@@ -8,8 +8,8 @@ member of the placement has confirmed the same manifest.
 Peers are authenticated, and their messages about membership are trusted. Their data is not: every
 chunk and every block is checked with its hash.
 
-This module handles placements and the order of steps. `peers` detects failures, `chunks` and
-`server` transfer chunks, and `gather` processes blocks.
+This module handles placements and the order of steps. `peers` detects failures, `chunks`
+requests chunks, and `gather` serves them and processes blocks.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ from typing import Any
 from pqchain.checks import typed
 from pqchain.errors import DataError, PqchainError
 from pqchain.reencode.protocol.chunks import Fetcher
-from pqchain.reencode.protocol.gather import Gather, Recoder
+from pqchain.reencode.protocol.gather import ChunkServer, Gather, Recoder
 from pqchain.reencode.protocol.messages import Confirmations, Message, MessageParser, Placement
 from pqchain.reencode.protocol.peers import MAX_PARTIAL_BYTES, Peer, PeerSessions
-from pqchain.reencode.protocol.server import ChunkServer
 from pqchain.reencode.protocol.work import NodeContext
 from pqchain.reencode.scenario import ReplayScenario
 from pqchain.reencode.storage.store import DIGEST_DIGITS, ChunkStore, Manifest

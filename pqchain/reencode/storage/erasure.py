@@ -83,10 +83,6 @@ class ReedSolomon:
         self.encode(list(rows), list(parity))
         return [*rows, *parity]
 
-    def missing(self, present: Sequence[int]) -> tuple[int, ...]:
-        """Return the indices of the data chunks that are not in `present`."""
-        return tuple(index for index in range(self.data_chunks) if index not in set(present))
-
     def recover(self, present: Mapping[int, Bytes], missing: Mapping[int, Bytes]) -> None:
         """Compute missing chunks, data or parity, from any k present ones, in place.
 

@@ -71,12 +71,9 @@ class Manifest:
 
     @property
     def digest(self) -> str:
-        """First `DIGEST_DIGITS` hex digits of the SHA-256 of the manifest."""
-        return sha256(self.to_json().encode())[:DIGEST_DIGITS]
-
-    def to_json(self) -> str:
-        """Return the manifest as JSON text, which is identical on every node."""
-        return json.dumps(asdict(self), sort_keys=True, indent=1)
+        """First `DIGEST_DIGITS` hex digits of the SHA-256 of the manifest, equal on every node."""
+        text = json.dumps(asdict(self), sort_keys=True, indent=1)
+        return sha256(text.encode())[:DIGEST_DIGITS]
 
     @classmethod
     def read(cls, path: Path) -> Manifest:

@@ -5,10 +5,10 @@ from collections import Counter
 import pytest
 
 from pqchain.reencode import runs
+from pqchain.reencode.protocol.gather import MAX_WAITING
 from pqchain.reencode.protocol.messages import pack
 from pqchain.reencode.protocol.node import ReencodingNode
 from pqchain.reencode.protocol.peers import MAX_CHANNELS, MAX_SESSIONS
-from pqchain.reencode.protocol.server import MAX_WAITING
 from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.session import Closed, Opened, Received
 from tests.reencode.mesh import Wire, beat, run, small, works
