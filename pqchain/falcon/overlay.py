@@ -20,7 +20,6 @@ import pynq
 
 from pqchain.errors import BitstreamMissing, BoardFailure, WrongBitstream
 from pqchain.falcon import core, kernel
-from pqchain.falcon.core import KeptKey
 from pqchain.falcon.registers import RTL_OFFSETS
 from pqchain.installation import check_version
 
@@ -97,10 +96,6 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
         """Return the clock cycles of the last attempt; None if the core does not count them."""
         return self._get("cycles") if "cycles" in self._at else None
 
-    def kept_key(self) -> KeptKey | None:
-        """Return the key that the core keeps between attempts; None if it never does."""
-        return KeptKey(self._get, self._set) if "key" in self._at else None
-
     def running(self) -> bool:
         """Return whether an attempt has begun and not ended."""
         return not self._get("CTRL") & (core.DONE | core.IDLE)
@@ -137,17 +132,11 @@ class Board:
     """Loaded overlay with one core, whose version has been checked."""
 
     __slots__ = (
-        "_buffers_in_use", "_core", "_design", "_device", "_kept_key", "_overlay",
-        "_timeout_seconds", "cycles",
+        "_buffers_in_use", "_core", "_design", "_device", "_overlay", "_timeout_seconds", "cycles",
     )  # fmt: skip
 
-    def __init__(
-        self, bitstream: Path, *, device: Any, timeout_seconds: float, keep_key: bool = False
-    ) -> None:
-        """Load the bitstream and check its core. Raises BitstreamMissing and BoardFailure.
-
-        With `keep_key`, a core that can keeps the expanded key between attempts.
-        """
+    def __init__(self, bitstream: Path, *, device: Any, timeout_seconds: float) -> None:
+        """Load the bitstream and check its core. Raises BitstreamMissing and BoardFailure."""
         # Checked before a device is looked for, as pynq needs both files to load an overlay.
         for path in (bitstream, bitstream.with_suffix(".hwh")):
             if not path.is_file() or path.stat().st_size == 0:
@@ -173,12 +162,9 @@ class Board:
         self.cycles: int | None = None
         self._buffers_in_use: list[Any] = []
         core.check_version(self._core.identify(timeout_seconds), f"in {bitstream.name}")
-        self._kept_key = self._core.kept_key() if keep_key else None
 
     def close(self) -> None:
-        """Wipe a kept key; the overlay stays loaded, as pynq leaves it."""
-        if self._kept_key is not None:
-            self._kept_key.forget()
+        """Do nothing: the overlay stays loaded, as pynq leaves it."""
 
     def attempt(self, request: bytearray, logn: int) -> tuple[int, bytes]:
         """Run one signing attempt on a request; return its status and the response.
@@ -190,12 +176,9 @@ class Board:
                 pynq.allocate(shape=(size,), dtype=np.uint8, target=self._device)
                 for size in (kernel.request_bytes(logn), kernel.response_bytes(logn))
             )
-        status = None
         try:
-            omitted = 0 if self._kept_key is None else self._kept_key.prepare(request, logn)
             with _pynq_errors("write the request", self._design):
                 memoryview(request_buffer)[:] = request
-                request_buffer[:omitted] = 0
                 response[:] = 0
                 # A dirty line of the response, written back later, would overwrite the core's data.
                 request_buffer.flush()
@@ -215,14 +198,10 @@ class Board:
             self.cycles = self._core.cycles()
             return status, answer
         finally:
-            try:
-                if self._kept_key is not None:
-                    self._kept_key.finish(status)
-            finally:
-                with _pynq_errors("wipe its memory", self._design):
-                    for buffer in (request_buffer, response):
-                        buffer[:] = 0
-                        buffer.flush()
+            with _pynq_errors("wipe its memory", self._design):
+                for buffer in (request_buffer, response):
+                    buffer[:] = 0
+                    buffer.flush()
             # pynq frees the buffers when they are collected; freebuffer() would free them twice.
 
 

@@ -111,39 +111,37 @@ def times() -> pd.DataFrame:
     recorded = cycles()
     frame = recorded.loc[recorded["phase"] == "total", ["configuration", "degree", "mean"]]
     frame = frame.rename(columns={"mean": "cycles"}).reset_index(drop=True)
-    routed = pd.DataFrame(figures()["clock"], columns=["configuration", "device", "mhz"])
-    by_name = routed.assign(hertz=routed["mhz"] * 1e6).groupby("configuration")
-    # One placement is a draw from a wide distribution, so its clock alone says little.
-    clock = by_name["hertz"].agg(
-        placements="count", clock_hertz="median", low_clock_hertz="min", high_clock_hertz="max"
-    )
+    clock = _clocks(figures()["clock"], ["configuration"], "device")
     design = frame["configuration"].replace(NEW_KEY, FAST).rename("design")
-    frame = (
-        frame.join(design)
-        .join(by_name["device"].first().to_frame().join(clock), on="design")
-        .drop(columns="design")
-    )
+    frame = frame.join(design).join(clock, on="design").drop(columns="design")
     frame["device"] = frame["device"].fillna("")
     frame["placements"] = frame["placements"].fillna(0).astype(int)
     return frame.assign(seconds=frame["cycles"] / frame["clock_hertz"].astype(float))
 
 
+def _clocks(rows: Any, keys: list[str], *facts: str) -> pd.DataFrame:
+    """Return the routed clocks by keys, after the facts of the first placement."""
+    frame = pd.DataFrame(rows, columns=[*keys, *facts, "mhz"])
+    frame = frame.assign(hertz=frame["mhz"] * 1e6)
+    # One placement is a draw from a wide distribution, so its clock alone says little.
+    return frame.groupby(keys).agg(
+        **{fact: (fact, "first") for fact in facts},
+        placements=("hertz", "count"),
+        clock_hertz=("hertz", "median"),
+        low_clock_hertz=("hertz", "min"),
+        high_clock_hertz=("hertz", "max"),
+    )
+
+
 def boards() -> pd.DataFrame:
     """Return the routed clock of the bitstreams for boards, a row for each board.
 
-    Columns: configuration, board, device, placements (their number; each has another seed),
-    clock_hertz (their median), low_clock_hertz, high_clock_hertz, cells and sha256 (those of the
-    first seed's bitstream). Empty if none is recorded. Raises DataError.
+    Columns: configuration, board, device, cells and sha256 (those of the first seed's bitstream),
+    placements (their number; each has another seed), clock_hertz (their median), low_clock_hertz,
+    high_clock_hertz. Empty if none is recorded. Raises DataError.
     """
-    rows = figures().get("board", [])
-    columns = ["configuration", "board", "device", "mhz", "cells", "sha256"]
-    frame = pd.DataFrame(rows, columns=columns)
-    frame = frame.assign(hertz=frame["mhz"] * 1e6)
-    return frame.groupby(["configuration", "board", "device"], as_index=False).agg(
-        placements=("hertz", "count"), clock_hertz=("hertz", "median"),
-        low_clock_hertz=("hertz", "min"), high_clock_hertz=("hertz", "max"),
-        cells=("cells", "first"), sha256=("sha256", "first"),
-    )  # fmt: skip
+    rows, keys = figures().get("board", []), ["configuration", "board", "device"]
+    return _clocks(rows, keys, "cells", "sha256").reset_index()
 
 
 def slices(frame: pd.DataFrame) -> pd.Series[float]:

@@ -55,8 +55,8 @@ class FalconSigner:
     """
 
     __slots__ = (
-        "_auto", "_board", "_core", "_keep_key", "_logn", "_random", "_reference", "algorithm",
-        "backend", "degree", "reason",
+        "_auto", "_board", "_core", "_logn", "_random", "_reference", "algorithm", "backend",
+        "degree", "reason",
     )  # fmt: skip
 
     def __init__(
@@ -70,7 +70,6 @@ class FalconSigner:
         random_bytes: Callable[[int], bytes] | None = None,
         timeout_seconds: float = 10.0,
         core: str = "kernel",
-        keep_key: bool = False,
     ) -> None:
         """Open a signer of degree 512 or 1024.
 
@@ -78,9 +77,7 @@ class FalconSigner:
         file to load, and a pynq device instead of the one that pynq finds (PYNQ.remote's too), or
         the path of a serial device, such as /dev/ttyUSB0, whose board has its bitstream already.
         `core` is the core of a simulated board: "kernel", or "rtl" for the netlist that `make rtl`
-        builds. `keep_key` lets the fast engine in an overlay keep the expanded key, which halves
-        the time of the next signatures with it; `close` wipes it. Other back ends and engines keep
-        nothing. `random_bytes(count)` replaces the system's randomness, for tests.
+        builds. `random_bytes(count)` replaces the system's randomness, for tests.
 
         Raises UsageError; Unsupported, BitstreamMissing, BoardFailure, WrongBitstream or
         BoardTimeout if the requested back end does not work here.
@@ -94,7 +91,7 @@ class FalconSigner:
                 f"core {core!r} must be used with the backend 'simboard' and without a device; got "
                 f"the backend {backend!r}"
             )
-        self._core, self._keep_key = core, keep_key
+        self._core = core
         self.degree = degree
         self.algorithm = algorithms.get(f"Falcon-{'padded-' if padded else ''}{degree}")
         self._random = random_bytes
@@ -116,7 +113,7 @@ class FalconSigner:
         return None if self._board is None else self._board.cycles
 
     def close(self) -> None:
-        """Close the device of a board with a serial line, and wipe a key that an overlay keeps."""
+        """Close the device of a board with a serial line."""
         if self._board is not None:
             self._board.close()
 
@@ -137,7 +134,13 @@ class FalconSigner:
         if backend == "kernel":
             return
         if backend == "serial":
-            self._board = _import_serial().SerialBoard(device, timeout_seconds=timeout_seconds)
+            try:
+                from pqchain.falcon.serial import SerialBoard
+            except ImportError as error:
+                raise Unsupported(
+                    f"the backend 'serial' needs Linux ({error}); use the backend 'kernel'"
+                ) from error
+            self._board = SerialBoard(device, timeout_seconds=timeout_seconds)
             return
         overlay = _import_for_boards("overlay")
         with scratch.folder() as folder:
@@ -147,9 +150,7 @@ class FalconSigner:
                 device = device or simboard.SimulatedDevice(core=self._core)
             # pynq reads the files while it loads the overlay; the folder is not needed later.
             path = Path(BITSTREAM if bitstream is None else bitstream)
-            self._board = overlay.Board(
-                path, device=device, timeout_seconds=timeout_seconds, keep_key=self._keep_key
-            )
+            self._board = overlay.Board(path, device=device, timeout_seconds=timeout_seconds)
 
     def _choose(
         self, bitstream: Path | str | None, device: Any, timeout_seconds: float
@@ -287,15 +288,6 @@ class FalconSigner:
             f"none of {kernel.MAX_ATTEMPTS} attempts on the board gave a short signature: the "
             "secret key is damaged"
         )
-
-
-def _import_serial() -> Any:
-    try:
-        return importlib.import_module("pqchain.falcon.serial")
-    except ImportError as error:
-        raise Unsupported(
-            f"the backend 'serial' needs Linux ({error}); use the backend 'kernel'"
-        ) from error
 
 
 def _import_for_boards(name: str) -> Any:
