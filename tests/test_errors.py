@@ -64,10 +64,4 @@ def test_large_values_are_shown_shortened() -> None:
     assert errors.short_repr(-(10**4000)) == "a whole number of 13288 bits"
     assert errors.short_repr([10**5000]) == "a list of numbers too long to print"
     assert errors.short_repr("x" * 10**6) == f"'{'x' * 199} ..."
-    assert [errors.short_repr(value) for value in (1.5, True, "a", None)] == [
-        "1.5",
-        "True",
-        "'a'",
-        "None",
-    ]
     assert "a whole number of 13288 bits" in str(errors.UnknownName("scheme", 10**4000, ["A"]))

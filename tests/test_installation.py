@@ -138,20 +138,22 @@ assert opened, "the registry was not seen"
     assert result.stdout.split() == []
 
 
-BUILD = {
-    "source": "liboqs",
-    "source_version": "0.13.0",
-    "source_origin": "crate",
-    "source_digest": "00ff",
-    "variant": "avx2",
-    "corrections": [],
-    "algorithms": "default",
-    "compiler": "GNU 12.2.0",
-    "flags": "-O3",
-    "processor": "x86_64",
-    "library_bytes": 3,
-    "library_sha256": "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
-}
+BUILD = dict.fromkeys(
+    [
+        "source",
+        "source_version",
+        "source_origin",
+        "source_digest",
+        "variant",
+        "algorithms",
+        "compiler",
+        "flags",
+        "processor",
+    ],
+    "a text",
+)
+BUILD |= {"corrections": [], "library_bytes": 3}
+BUILD["library_sha256"] = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
 FOLDERS = installation.folders

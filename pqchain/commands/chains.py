@@ -56,15 +56,10 @@ def study(
 
     Examples:
       pqchain study --list
-      pqchain study --inputs                   inputs of a TOML file, with units
-      pqchain study pqdpol                     the network of the PQ-DPoL paper
       pqchain study ethereum --page eth.html   measure the schemes first
       pqchain study ethereum --set algorithms=ML-DSA-44,Falcon-512
       pqchain study ethereum --scheme "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
-      pqchain study ethereum --scheme ./libmine.so    measure your own code
-      pqchain study ethereum --set gas_prices.ML-DSA-44=4500    the gas of a draft
       pqchain study ethereum --show > my.toml  a file to start from
-      pqchain study --outcomes                 published outcomes and predictions
       pqchain study my.toml --measurements mine.csv --set nodes=1024
     """
     added = console.register_schemes(scheme)
@@ -175,10 +170,8 @@ def whatif(
     Examples:
       pqchain whatif ethereum ML-DSA-44
       pqchain whatif bitcoin Falcon-512 --measurements mine.csv
-      pqchain whatif solana ML-DSA-44 --page solana.html
       pqchain whatif tron Falcon-512 --bibtex      a sentence and its reference
       pqchain whatif bnb --scheme "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
-      pqchain whatif ethereum --scheme ./libmine.so    measure your own code
     """
     added = console.register_schemes(scheme)
     from pqchain import study as studies

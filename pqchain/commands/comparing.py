@@ -110,10 +110,8 @@ def plot(
         output: output file: .pdf, .svg, .png or .pgf; default: KIND.svg
 
     Examples:
-      pqchain bench --algorithm Falcon-512,ML-DSA-44 --output mine.csv
       pqchain plot speed mine.csv --width 3.5in --output speed.pdf
       pqchain plot tradeoff mine.csv --width double --output tradeoff.pgf     needs LaTeX
-      pqchain plot sizes --algorithm Falcon-512,ML-DSA-44 --width single
       pqchain plot speed mine.csv --scheme "Mine,public_key=1000,signature=300,sign=1ms"
     """
     if kind is None:

@@ -119,7 +119,6 @@ def doctor(
     Examples:
       pqchain doctor
       pqchain doctor --noise                   before `pqchain compare`: which changes can be found?
-      pqchain doctor --json | python -m json.tool
       pqchain doctor --example > mine.c
       pqchain doctor --library libmine.so
 

@@ -8,7 +8,6 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from importlib.metadata import entry_points
 from inspect import BoundArguments
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts import exceptions as problems
 
+from pqchain import algorithms
 from pqchain.commands import console, help_text
 from pqchain.errors import (
     DataError,
@@ -121,24 +121,14 @@ def _usage_error(error: CycloptsError) -> UsageError:
         known = {name for row in error.argument_collection for name in row.names if "--" in name}
         name = error.token.keyword or error.token.value
         return UnknownName("option", name, sorted(known), f"{see}.")
+    message = f"{option} must not be {short_repr(text)}"
     if isinstance(error, problems.UnusedCliTokensError):
-        return UsageError(
-            f"unexpected argument {short_repr((error.unused_tokens or [''])[0])}; see {see}"
-        )
-    if isinstance(error, problems.RepeatArgumentError):
-        return UsageError(f"{option} must be given once; got {short_repr(text)}, too. See {see}.")
-    if isinstance(error, problems.MissingArgumentError):
-        return UsageError(f"{option} must be given a value; got none. See {see}.")
-    return UsageError(f"{option} must not be {short_repr(text)}; see {see}")
-
-
-def _temporary_schemes(argv: Sequence[str]) -> AbstractContextManager[None]:
-    # A process may run several commands, and schemes of one must not reach the next.
-    if not any(argument.startswith("--scheme") for argument in argv):
-        return nullcontext()
-    from pqchain import algorithms
-
-    return algorithms.temporary_registrations()
+        message = f"unexpected argument {short_repr((error.unused_tokens or [''])[0])}"
+    elif isinstance(error, problems.RepeatArgumentError):
+        message = f"{option} must be given once; got {short_repr(text)}, too"
+    elif isinstance(error, problems.MissingArgumentError):
+        message = f"{option} must be given a value; got none"
+    return UsageError(f"{message}. See {see}.")
 
 
 def _execute(argv: list[str]) -> int:
@@ -170,16 +160,16 @@ def _execute(argv: list[str]) -> int:
         if rest and not rest[0].startswith("-"):
             raise UnknownName("command", rest[0], list(apps[-1]), f"{see}.")
         raise UsageError(f"name a COMMAND: {', '.join(apps[-1])}; see {see}")
-    with _temporary_schemes(argv):
+    # A process may run several commands, and schemes of one must not reach the next.
+    with algorithms.temporary_registrations():
         try:
             function, bound = parse(argv)
-            code = function(*bound.args, **bound.kwargs)
+            return function(*bound.args, **bound.kwargs)
         except SystemExit as end:  # raised by a library or by user code
             from pqchain.crypto import isolation  # slow to import
 
             console.print_stderr(f"pqchain: {isolation.describe(end)} ended the command")
             return console.CHECK_FAILED
-    return code
 
 
 def _run(argv: Sequence[str] | None) -> int:

@@ -55,12 +55,10 @@ def bench(
 
     Examples:
       pqchain bench --algorithm Falcon-512,ML-DSA-44 --operation sign,verify
-      pqchain bench --algorithm Dilithium2 --implementation liboqs-0.13/avx2,liboqs-0.13/ref
       pqchain bench --scheme ./libmine.so                       time your own code
       pqchain bench --algorithm Falcon-512 --cycles --latex     quartiles for a paper
       pqchain bench --proofs 16,64,256,2x64                     proofs that aggregate signatures
       pqchain bench --append history.csv                        history for `pqchain compare`
-      pqchain bench --preset paper --output mine.csv
       pqchain bench --submit data/measurements                  for a pull request
     """
     asked = {
@@ -151,7 +149,6 @@ def chain(
       pqchain chain --algorithm Falcon-512 --transactions 1000 --threads 1,2,4
       pqchain chain --algorithm ECDSA-secp256k1+ML-DSA-44      both must sign
       pqchain chain --algorithm Falcon-512 --key-mode registered
-      pqchain chain --scheme ./libmine.so
       pqchain chain --algorithm all --output blocks.csv
     """
     wants_all = [name.casefold() for name in algorithm] == ["all"]
@@ -191,10 +188,9 @@ def gas(
     """Price a signature verification in gas, energy or compute units of chains.
 
     The units are EVM gas, NEAR gas, Solana compute units, TRON energy and Stellar instructions; the
-    verifiers are those of pqchain and those that clients of chains run (`pqchain conform build`
-    builds them). Each unit has an anchor, a verification that the chain prices today: ecrecover or
-    Ed25519. Verifiers and anchors are timed in the same rounds, so that a price does not depend on
-    the speed of the machine.
+    verifiers are those of pqchain and those of clients of chains (`pqchain conform build`). Each
+    unit has an anchor, a verification that the chain prices today: ecrecover or Ed25519. Both are
+    timed in the same rounds, so that a price does not depend on the speed of the machine.
 
     Args:
         algorithm: signature schemes; default: ECDSA-P256, ML-DSA-44, ML-DSA-65, Falcon-512,
@@ -212,7 +208,6 @@ def gas(
       pqchain gas --algorithm ML-DSA-44,Falcon-512 --verifier circl,"Bouncy Castle"
       pqchain gas --scheme "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms,anchor=0.1ms"
       pqchain gas --witness                  time per byte of witness, relative to Schnorr
-      pqchain gas --json
 
     A given time is of another machine: anchor= is the time of ecrecover there, without which it has
     no price. A verifier that is not built is a row with the remedy, not an error.

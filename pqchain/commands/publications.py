@@ -35,7 +35,6 @@ def papers(
 
     Examples:
       pqchain papers
-      pqchain papers round3
       pqchain papers pqdpol table4 --json
       pqchain papers --coverage
       pqchain papers --bibtex > pqchain.bib

@@ -62,9 +62,7 @@ def reencode(
     Examples:
       pqchain reencode                                     virtual clock, 2 MB block
       pqchain reencode --mode loopback --datagram-bytes 8952
-      pqchain reencode --transport grpc                    real sockets
       pqchain reencode --experiment exchange --blocks 10 --streams single,multiplexed --repeats 10
-      pqchain reencode --mode netns --bits-per-second 1e7 --transport tcp-tls
       pqchain reencode --mode cluster --scheduler tls://host:8786
       pqchain reencode --ways quic,quic-bbr --loss 0,0.01,0.05 --bits-per-second 1e7,1e9
       pqchain reencode --ways tcp,quic --mode netns --plot links.png
