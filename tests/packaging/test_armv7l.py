@@ -25,7 +25,7 @@ SYSTEM = ROOT / "build" / "armhf"
 
 PURE = (
     "annotated_types", "attr", "attrs", "cyclopts", "lazy_loader", "markdown_it",
-    "rich", "simpy", "typing_extensions.py",
+    "reedsolo.py", "rich", "simpy", "typing_extensions.py",
     "tqdm",
 )  # fmt: skip
 """What pip installs there: packages without compiled parts."""

@@ -1,8 +1,9 @@
 """Systematic Reed-Solomon code over GF(256): any k of the k + m chunks restore the block.
 
-The code is defined by the generator polynomial of the package reedsolo. Two engines give identical
-bytes: `isal` (ISA-L of the system or of the pyeclib wheel) and `numpy` (no further dependency).
-This module processes byte arrays that the caller has allocated, and no files, hashes or nodes.
+The code is defined by the generator polynomial of reedsolo. Three engines give identical bytes:
+`isal` (ISA-L of the system or of the pyeclib wheel), `numpy` (no further dependency), and
+`reedsolo` (reference: pure Python, one codeword per byte column, for small chunks only). This
+module processes byte arrays that the caller has allocated, and no files, hashes or nodes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Bytes = NDArray[np.uint8]
 Multiplier = Callable[[Bytes, Sequence[Bytes], Sequence[Bytes]], None]
 """Function (matrix, inputs, outputs) that writes the product with the input rows to the outputs."""
 
-ENGINES = ("isal", "numpy")
+ENGINES = ("isal", "numpy", "reedsolo")
 """Engines, the fastest first."""
 
 POLYNOMIAL = 0x11D
@@ -41,6 +42,8 @@ def unavailable_reason(engine: str) -> str:
     """Return the reason why an engine cannot run here; "" if it can."""
     if engine == "isal" and not _isal():
         return "ISA-L is not installed: pip install pyeclib, or libisal2"
+    if engine == "reedsolo" and importlib.util.find_spec("reedsolo") is None:
+        return "reedsolo is not installed: pip install reedsolo"
     return ""
 
 
@@ -109,9 +112,24 @@ class ReedSolomon:
         self._fill(dict(zip(chosen, rows, strict=True)), missing)
 
     def _fill(self, present: Mapping[int, Bytes], missing: Mapping[int, Bytes]) -> None:
+        if self.engine == "reedsolo":
+            self._fill_columns(present, missing)
+            return
         size = self.data_chunks, self.parity_chunks
         matrix = recovery_matrix(*size, tuple(present), tuple(missing))
         self._multiply(matrix, list(present.values()), list(missing.values()))
+
+    def _fill_columns(self, present: Mapping[int, Bytes], missing: Mapping[int, Bytes]) -> None:
+        import reedsolo
+
+        codec = reedsolo.RSCodec(self.parity_chunks)
+        absent = [index for index in range(self.chunks) if index not in present]
+        columns = np.zeros((len(next(iter(present.values()))), self.chunks), np.uint8)
+        columns[:, list(present)] = np.transpose(list(present.values()))
+        for at, column in enumerate(columns):
+            _, word, _ = codec.decode(column.tobytes(), erase_pos=absent, only_erasures=True)
+            for index, row in missing.items():
+                row[at] = word[index]
 
     def _check_rows(
         self, rows: Sequence[Bytes], count: int, kind: str, *, like: Bytes | None = None
