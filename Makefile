@@ -198,7 +198,7 @@ bench-chain: install ## measure block validation on 1, 2 and 4 threads, compared
 	$(BIN)/python benchmarks/chain.py
 
 fuzz-chain: install ## decode a million mutated blocks (2 to 3 minutes)
-	$(BIN)/python tests/chain/fuzz.py 1000000
+	INPUTS=1000000 $(BIN)/python -m pytest -q -n 0 --timeout 0 tests/chain/test_block.py -k fuzzing
 
 bench-hawk: install ## compare pqchain's Hawk with Falcon and with the times of its authors' C code
 	$(BIN)/python benchmarks/hawk.py

@@ -138,6 +138,16 @@ def test_every_flipped_block_bit_is_rejected(every: int) -> None:
     assert found["transactions"] == {MALFORMED, Reason.WRONG_ROOT}
 
 
+def reason_after(state: State, block: Block, position: int, damaged: bytes) -> Reason:
+    """Return the rejection reason of the resealed block with the damaged transaction."""
+    transactions = list(block.transactions)
+    try:
+        transactions[position] = Transaction.decode(damaged)
+    except Malformed:
+        return MALFORMED
+    return reason_of(state, state.propose(transactions, proposer=proposer(), timestamp=1001))
+
+
 @pytest.mark.parametrize("sample", [32, pytest.param(128, marks=pytest.mark.long)])
 def test_dishonest_proposer_cannot_change_a_transaction(sample: int) -> None:
     state, block = chain()
@@ -161,15 +171,3 @@ def test_dishonest_proposer_cannot_change_a_transaction(sample: int) -> None:
     assert mutations > (3_500 if sample == 128 else 2_000)
     assert found["amount"] == {Reason.OVERSPEND, SIGNATURE}
     assert found["sender"] == {Reason.OVERSPEND, Reason.UNKNOWN_KEY}
-
-
-def reason_after(state: State, block: Block, position: int, damaged: bytes) -> Reason:
-    """Return the rejection reason of the resealed block with the damaged transaction."""
-    try:
-        transaction = Transaction.decode(damaged)
-    except Malformed:
-        return MALFORMED
-    transactions = list(block.transactions)
-    transactions[position] = transaction
-    again = state.propose(transactions, proposer=proposer(), timestamp=1001)
-    return reason_of(state, again)
