@@ -12,16 +12,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from pqchain.bench.runs import KEY, Side, builds, facts, named_sides
-from pqchain.bench.variation import median_over_min
+from pqchain.bench.variation import MAX_MEDIAN_OVER_MIN, median_over_min
 from pqchain.errors import UsageError
 from pqchain.results import Contract
 from pqchain.results.statistics import holm, student_p, student_t
@@ -62,67 +61,57 @@ FEW_RUNS = 5
 """Most runs that are asked for at once, or as many as there are: few runs estimate noise badly."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Mean:
+class _Mean(NamedTuple):
     """Trimmed mean of the logarithms of a time over the runs of a side."""
 
     value: float
-    variance: float
-    """Winsorized variance: trimmed runs count as the nearest remaining one."""
+    error: float
+    """Standard error."""
+    deviation: float
+    """Standard deviation of a run, if runs but the trimmed ones are normal."""
     runs: int
 
-    @classmethod
-    def of(cls, logarithms: Sequence[float]) -> _Mean:
-        """Return the mean of at least one run; its variance is NaN for a single run."""
-        ordered, cut = np.sort(logarithms), int(TRIMMED * len(logarithms))
-        kept = ordered[cut : len(ordered) - cut]
-        clipped = np.clip(ordered, kept[0], kept[-1])
-        variance = float(clipped.var(ddof=1)) if len(clipped) > 1 else math.nan
-        return cls(float(kept.mean()), variance, len(ordered))
 
-    @property
-    def deviation(self) -> float:
-        """Standard deviation of a run, if runs but the trimmed ones are normal."""
-        return math.sqrt(self.variance) / _shrinkage(self.runs)
+def _mean(logarithms: Sequence[float]) -> _Mean:
+    """Return the mean of at least one run; its error and deviation are NaN for a single run."""
+    ordered, runs = np.sort(logarithms), len(logarithms)
+    cut = (runs - _kept(runs)) // 2
+    kept = ordered[cut : runs - cut]
+    if runs < 2:
+        return _Mean(float(kept.mean()), math.nan, math.nan, runs)
+    # Winsorized variance: trimmed runs count as the nearest remaining one.
+    variance = float(np.clip(ordered, kept[0], kept[-1]).var(ddof=1))
+    deviation = math.sqrt(variance) / _shrinkage(runs)
+    return _Mean(float(kept.mean()), _error(variance, runs), deviation, runs)
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
+class _Change(NamedTuple):
     """Difference of two sides in the logarithm of a time."""
 
-    before: _Mean
-    after: _Mean
+    difference: float
+    half_width: float
+    """Half-width of the 95 % interval of the difference."""
+    p_value: float
+    """Two-sided p-value, not corrected for other rows."""
+    deviation: float
+    """Standard deviation of a run of both sides."""
+    runs: int
+    """Runs of the side with fewer."""
 
-    @property
-    def difference(self) -> float:
-        """Logarithm of the ratio."""
-        return self.after.value - self.before.value
 
-    @property
-    def error(self) -> float:
-        """Standard error of the difference."""
-        return math.hypot(*(_error(side.variance, side.runs) for side in (self.before, self.after)))
-
-    @property
-    def freedom(self) -> int:
-        """Degrees of freedom of the error by Welch and Satterthwaite, rounded down."""
-        sides = (self.before, self.after)
-        squares = [_error(side.variance, side.runs) ** 2 for side in sides]
-        freedoms = [_kept(side.runs) - 1 for side in sides]
-        parts = sum(square**2 / count for square, count in zip(squares, freedoms, strict=True))
-        return max(1, math.floor(sum(squares) ** 2 / parts + 1e-9)) if parts else sum(freedoms)
-
-    @property
-    def half_width(self) -> float:
-        """Half-width of the 95 % interval of the difference."""
-        return student_t(0.05, self.freedom) * self.error
-
-    @property
-    def p_value(self) -> float:
-        """Two-sided p-value, not corrected for other rows."""
-        if not self.error:
-            return 0.0 if self.difference else 1.0
-        return student_p(self.difference / self.error, self.freedom)
+def _change(before: Sequence[float], after: Sequence[float]) -> _Change:
+    sides = _mean(before), _mean(after)
+    difference = sides[1].value - sides[0].value
+    error = math.hypot(*(side.error for side in sides))
+    # Degrees of freedom by Welch and Satterthwaite, rounded down.
+    freedoms = [_kept(side.runs) - 1 for side in sides]
+    squares = [side.error**2 for side in sides]
+    parts = sum(square**2 / count for square, count in zip(squares, freedoms, strict=True))
+    freedom = max(1, math.floor(sum(squares) ** 2 / parts + 1e-9)) if parts else sum(freedoms)
+    p_value = student_p(difference / error, freedom) if error else float(not difference)
+    deviation = math.hypot(*(side.deviation for side in sides)) / math.sqrt(2)
+    half_width = student_t(0.05, freedom) * error
+    return _Change(difference, half_width, p_value, deviation, min(side.runs for side in sides))
 
 
 def _kept(runs: int) -> int:
@@ -176,9 +165,13 @@ def compare_runs(sides: Mapping[str, Side] | Side | Iterable[Side], *others: Sid
     changes: list[_Change | None] = []
     for name, runs in compared:
         obstacle = _obstacle(baseline, runs)
-        before, after = _rows(baseline), _rows(runs)
-        for key in dict.fromkeys([*before, *after]):
-            row, change = _compare(before.get(key, []), after.get(key, []), obstacle)
+        by_key: dict[tuple[str, ...], tuple[list[Any], list[Any]]] = {}
+        for number, side in enumerate((baseline, runs)):
+            for record in (record for frame in side for record in frame.to_dict("records")):
+                key = tuple(record[name] for name in KEY)
+                by_key.setdefault(key, ([], []))[number].append(record)
+        for key, records in by_key.items():
+            row, change = _compare(*records, obstacle)
             rows.append(dict(zip(KEY, key, strict=True)) | {"base": base, "run": name} | row)
             changes.append(change)
     corrected = holm(math.nan if change is None else change.p_value for change in changes)
@@ -197,7 +190,7 @@ def deviation(seconds: Iterable[float]) -> float:
 
     It is estimated without the trimmed runs, so a single slow run changes it little.
     """
-    return _Mean.of([math.log(value) for value in seconds]).deviation
+    return _mean([math.log(value) for value in seconds]).deviation
 
 
 def runs_needed(deviation: float, rows: int) -> int:
@@ -244,15 +237,6 @@ def _obstacle(baseline: Sequence[pd.DataFrame], runs: Sequence[pd.DataFrame]) ->
     return ""
 
 
-def _rows(runs: Iterable[pd.DataFrame]) -> dict[tuple[str, ...], list[dict[Any, Any]]]:
-    """Return the rows of several runs by algorithm, implementation and operation."""
-    rows: dict[tuple[str, ...], list[dict[Any, Any]]] = {}
-    for run in runs:
-        for row in run.to_dict("records"):
-            rows.setdefault(tuple(row[name] for name in KEY), []).append(row)
-    return rows
-
-
 def _compare(
     before: Sequence[Mapping[Any, Any]], after: Sequence[Mapping[Any, Any]], obstacle: str
 ) -> tuple[dict[str, Any], _Change | None]:
@@ -276,7 +260,7 @@ def _compare(
         return row | {"reason": "a given number, not a measurement"}, None
     if obstacle or min(counts) < 2:
         return row | {"reason": obstacle or "measured in a single run of a side"}, None
-    change = _Change(*map(_Mean.of, logs))
+    change = _change(*logs)
     low, high = (change.difference + sign * change.half_width for sign in (-1, 1))
     return row | {"low": math.exp(low), "high": math.exp(high)}, change
 
@@ -287,7 +271,7 @@ def _logarithms(rows: Iterable[Mapping[Any, Any]], name: str) -> list[float]:
 
 
 def _typical(logarithms: Sequence[float]) -> float:
-    return math.exp(_Mean.of(logarithms).value) if logarithms else math.nan
+    return math.exp(_mean(logarithms).value) if logarithms else math.nan
 
 
 def _judge(change: _Change, p_value: float, rows: int) -> dict[str, Any]:
@@ -299,8 +283,7 @@ def _judge(change: _Change, p_value: float, rows: int) -> dict[str, Any]:
     # alone: it is then one that only the correction for the number of rows leaves open.
     if size + half_width <= math.log(RESOLUTION) and (size < math.log(FLOOR) or size < half_width):
         return {"verdict": SAME, "more_runs": 0}
-    spread = math.hypot(change.before.deviation, change.after.deviation) / math.sqrt(2)
-    runs, needed = min(change.before.runs, change.after.runs), runs_needed(spread, rows)
+    runs, needed = change.runs, runs_needed(change.deviation, rows)
     more = min(max(1, needed - runs), max(FEW_RUNS, runs))
     reason = f"about {more} more run{'s'[: more > 1]} of each side"
     if needed > MAX_RUNS:
@@ -322,3 +305,56 @@ def _facts(runs: Sequence[pd.DataFrame]) -> dict[str, Any]:
     middle = round(float(np.median(ratios)), 3) if ratios else None
     merged["libraries"] = {name: of.pop() for name, of in builds(runs).items()}
     return merged | {"runs": len(runs), "median_over_min": middle}
+
+
+def warnings(sides: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return a sentence for each side whose machine was busy."""
+    return [
+        f"Warning: the machine was busy during {name}: median/min of verifications "
+        f"{facts['median_over_min']:.2f}, which is above {MAX_MEDIAN_OVER_MIN:g}."
+        for name, facts in sides.items()
+        if (facts["median_over_min"] or 0) > MAX_MEDIAN_OVER_MIN
+    ]
+
+
+_LABELS = {
+    "machine_id": "machine", "cpu_model": "processor", "cpu_count": "processors",
+    "pqchain": "pqchain", "commit": "commit", "python": "Python", "preset": "preset",
+    "date": "date",
+}  # fmt: skip
+
+
+def summary(sides: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a line for each side with the facts in which the sides differ, and one of the rest."""
+    differing = [
+        name for name in _LABELS if len({str(facts.get(name)) for facts in sides.values()}) > 1
+    ]
+    lines = [f"{name}: {_side(facts, differing)}" for name, facts in sides.items()]
+    first, *others = (facts["libraries"] for facts in sides.values())
+    common = {name: [side.get(name, of) for side in others] for name, of in first.items()}
+    if changed := [name for name, of in common.items() if set(of) - {first[name]}]:
+        lines.append(f"different builds: {', '.join(changed)}")
+    first = next(iter(sides.values()))
+    shared = [
+        f"{_LABELS[name]} {_short(name, first[name])}"
+        for name in _LABELS
+        if name not in differing and first.get(name)
+    ]
+    return "\n".join([*lines, f"all sides: {', '.join(shared)}"])
+
+
+def _side(facts: Mapping[str, Any], names: Sequence[str]) -> str:
+    count, ratio = facts["runs"], facts["median_over_min"]
+    values = [f"{_LABELS[name]} {_short(name, facts[name])}" for name in names if facts.get(name)]
+    noise = f"median/min of verifications {ratio:.2f}" if ratio else ""
+    return ", ".join(filter(None, [*values, f"{count} run{'s'[: count > 1]}", noise]))
+
+
+def _short(name: str, value: Any) -> str:
+    """Return a fact of provenance: seven digits of a commit, a date without its time zone."""
+    text = str(value)
+    if name == "commit":
+        return text[:7] + "-dirty" * text.endswith("-dirty")
+    if name == "date":
+        return " to ".join(date[:16].replace("T", " ") for date in text.split(" to "))
+    return text

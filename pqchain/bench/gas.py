@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pqchain import algorithms as registry
 from pqchain import checks
 from pqchain.bench import variation, verification
-from pqchain.bench.gas_units import OWN, PriceUnit, statement, units
+from pqchain.bench.gas_units import OWN, PriceUnit, statements, units
 from pqchain.bench.operations import MESSAGE_BYTES
 from pqchain.bench.timing import one_processor, with_bar
 from pqchain.bench.verification import Client, TimedVerifier, Times, own
@@ -260,10 +260,10 @@ def check_anchor(frame: pd.DataFrame) -> str:
         return "P-256 over ecrecover: not measured here."
     row = rows.to_dict("records")[0]
     middle, low, high = (row[end] / row["anchor_gas"] for end in ("gas", "low", "high"))
-    force, benchmark = (
-        statement("ECDSA-P256", "evm", p256) / statement("ecrecover", "evm", recover)
-        for p256, recover in (("EIP-7951", "yellow paper"), ("EIP-7904", "EIP-7904"))
-    )
+    stated = {(row["algorithm"], row["source"]): row["gas"] for row in statements()}
+    force = stated["ECDSA-P256", "EIP-7951, final"] / units()["evm"].anchor_price
+    measured = "EIP-7904, analysis of 2026-06-10"
+    benchmark = stated["ECDSA-P256", measured] / stated["ecrecover", measured]
     return (
         f"P-256 ({row['verifier']}) over ecrecover ({row['anchor_verifier']}): {middle:.2f} "
         f"({low:.2f} to {high:.2f}); {force:.2f} in force, {benchmark:.2f} by EIP-7904's "

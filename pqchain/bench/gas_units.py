@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 from pqchain import installation
-from pqchain.errors import UnknownName
 
 OWN = "pqchain"
 """Name of pqchain's own implementation in `anchor_verifiers`."""
@@ -68,14 +67,3 @@ def clients() -> dict[str, dict[str, str]]:
     Keys: chain, source and date where a chain runs them.
     """
     return _read("clients")
-
-
-def statement(algorithm: str, unit: str, source: str) -> float:
-    """Return a stated price by algorithm, unit, and the beginning of its source."""
-    for row in statements():
-        if (row["algorithm"], row["unit"]) == (algorithm, unit) and row["source"].startswith(
-            source
-        ):
-            return float(row["gas"])
-    names = [f"{row['algorithm']} {row['unit']} {row['source']}" for row in statements()]
-    raise UnknownName("statement", f"{algorithm} {unit} {source}", names)

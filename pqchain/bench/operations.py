@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pqchain import algorithms as registry
 from pqchain import crypto, results
 from pqchain.algorithms import DECODE_KEY, GIVEN, OPERATIONS, Algorithm
-from pqchain.bench import known_keys, presets, variation
+from pqchain.bench import presets, variation
 from pqchain.bench.presets import Preset, PresetName
 from pqchain.bench.timing import median_and_mad, name_list, one_processor, timed, with_bar
 from pqchain.checks import integer
@@ -31,6 +31,10 @@ from pqchain.results.measurements import MEASUREMENT, user_scheme_provenance
 
 TIMED_IN_PYTHON = "timed through Python: each sample includes the call"
 """Note on rows whose library cannot be called from the C loop."""
+
+KEYS_PER_SAMPLE = 64
+"""Keys of the pool that one sample decodes in one call, because decoding one may take less than
+reading the clock."""
 
 MESSAGE_BYTES = 100
 """Length of a signed message, about that of a transaction without its signature."""
@@ -61,6 +65,12 @@ class _Cell:
     @property
     def samples(self) -> pd.DataFrame:
         return pd.concat(self.rounds, ignore_index=True)
+
+    @property
+    def timing_note(self) -> str:
+        if self.operation == DECODE_KEY:
+            return f"mean of {KEYS_PER_SAMPLE} keys decoded in one call through Python"
+        return "" if registry.implementation(self.implementation).timed_in_c else TIMED_IN_PYTHON
 
 
 def measure(
@@ -155,23 +165,23 @@ def _plan(
     if chosen is not None:
         chosen = [registry.implementation(name).name for name in chosen]
     rows = [registry.get(name) for name in (registry.names() if names is None else names)]
+    offered = {row: (*row.operations, *[DECODE_KEY][: row.kind == "signature"]) for row in rows}
     for row in () if names is None else rows:
-        if not set(known_keys.operations(row)) & set(wanted):
-            *first, last = known_keys.operations(row)
+        if not set(offered[row]) & set(wanted):
+            *first, last = offered[row]
             raise UsageError(
                 f"operation of {row.name} must be {', '.join(first)} or {last}; got "
                 f"{', '.join(wanted)}"
             )
     cells = []
-    for row in dict.fromkeys(rows):
+    for row, possible in offered.items():
         # [""]: an algorithm without implementations has one row per operation, with the reason.
         default = [name for name in row.implementations if _is_default(name)] or [""]
         for name in default if chosen is None else chosen:
-            status, note = _status(row, name)
-            for operation in (other for other in known_keys.operations(row) if other in wanted):
-                is_decoding = operation == DECODE_KEY and status == "ok"
-                reason = known_keys.unavailable_reason(row, name) if is_decoding else ""
-                state = ("unsupported", reason) if reason else (status, note)
+            status = _status(row, name)
+            for operation in (operation for operation in possible if operation in wanted):
+                is_decoding = operation == DECODE_KEY
+                state = _decoding(row, name, status) if is_decoding else status
                 cells.append(_Cell(row, name, operation, *state))
     return cells
 
@@ -182,6 +192,7 @@ def _is_default(implementation: str) -> bool:
 
 
 def _status(algorithm: Algorithm, implementation: str) -> tuple[str, str]:
+    """Return the status of a row before it is measured, and its reason or note."""
     if not algorithm.implementations:
         return "unsupported", f"this version of pqchain has no implementation of {algorithm.name}"
     if implementation not in algorithm.implementations:
@@ -195,16 +206,25 @@ def _status(algorithm: Algorithm, implementation: str) -> tuple[str, str]:
     return "ok", algorithm.note(implementation)
 
 
+def _decoding(
+    algorithm: Algorithm, implementation: str, status: tuple[str, str]
+) -> tuple[str, str]:
+    """Return the status of decoding keys, given that of the other operations."""
+    if status[0] != "ok":
+        return status
+    if implementation == GIVEN or registry.implementation(implementation).location:
+        return "unsupported", "only native libraries of pqchain have decoded keys"
+    try:
+        native.KeyDecoder(crypto.open_signer(algorithm.name, implementation))
+    except PqchainError as error:
+        return "unsupported", str(error)
+    return status
+
+
 def _failure(error: PqchainError, implementation: str) -> str:
     """Return the reason of a failed row, and how to test the library of a user."""
     command = registry.implementation(implementation).check_command
     return f"{error}; test it: {command}" if command else str(error)
-
-
-def _timing_note(cell: _Cell) -> str:
-    if cell.operation == DECODE_KEY:
-        return known_keys.IN_BATCHES
-    return "" if registry.implementation(cell.implementation).timed_in_c else TIMED_IN_PYTHON
 
 
 def _run_round(
@@ -231,7 +251,7 @@ def _run_round(
         if checkpoint is not None:
             checkpoint.put(stored, samples)
     seconds, cycles = samples
-    notes = cell.algorithm.note(cell.implementation), _timing_note(cell)
+    notes = cell.algorithm.note(cell.implementation), cell.timing_note
     cell.reason = "; ".join(filter(None, notes))
     warmup = np.arange(len(seconds)) < presets.named(preset).warmup
     cell.rounds.append(pd.DataFrame({"seconds": seconds, "cycles": cycles, "warmup": warmup}))
@@ -269,7 +289,7 @@ def round_samples(
     Runs in the child process for user code. Raises PqchainError if an operation fails.
     """
     cell = _Cell(registry.get(algorithm), implementation, operation, "ok", "")
-    measure_round = _in_python if _timing_note(cell) else _in_c
+    measure_round = _in_python if cell.timing_note else _in_c
     seconds, cycles = measure_round(cell, presets.named(preset), pool, index)
     return seconds.tolist(), cycles.tolist()
 
@@ -304,7 +324,7 @@ def _in_python(cell: _Cell, preset: Preset, pool: int, index: int) -> tuple[Arra
             raise PqchainError(f"{cell.algorithm.name}: a valid signature did not verify")
         seconds.append(elapsed)
         spent += elapsed
-    keys = known_keys.KEYS_PER_SAMPLE if cell.operation == DECODE_KEY else 1
+    keys = KEYS_PER_SAMPLE if cell.operation == DECODE_KEY else 1
     return np.array(seconds) / keys, np.full(len(seconds), np.nan)
 
 
@@ -324,8 +344,12 @@ def _operation(
         sealed = [(scheme.encapsulate(public)[0], secret) for public, secret in pairs]
         return lambda i: sealed[i % pool], scheme.decapsulate
     if cell.operation == DECODE_KEY:
-        joined, decode = known_keys.decoding(scheme, pairs)
-        return lambda i: (joined,), decode
+        decoder, message, (public, secret) = native.KeyDecoder(scheme), b"a message", pairs[0]
+        if not decoder.verify(message, scheme.sign(message, secret), decoder.decode(public)):
+            name = cell.algorithm.name
+            raise PqchainError(f"{name}: a decoded key rejects a valid signature")
+        joined = b"".join(pairs[at % pool][0] for at in range(KEYS_PER_SAMPLE))
+        return lambda i: (joined,), decoder.decode
     if cell.operation == "sign":
         return lambda i: (rng.bytes(MESSAGE_BYTES), pairs[i % pool][1]), scheme.sign
     messages = [rng.bytes(MESSAGE_BYTES) for _ in range(pool)]
@@ -336,25 +360,19 @@ def _operation(
     return lambda i: signed[i % pool], scheme.verify
 
 
-def _given_row(cell: _Cell) -> dict[str, Any]:
-    """Return the row of a user-given time, which is every statistic of the row, with 0 samples."""
-    seconds = dict(cell.algorithm.given_seconds)[cell.operation]
-    if math.isnan(seconds):
-        reason = f"{cell.algorithm.source}; without a time of {cell.operation}"
-        return {**cell.names, "samples": 0, "status": "unsupported", "reason": reason}
-    names = ("median_seconds", "mean_seconds", "min_seconds", "p95_seconds")
-    row = {**cell.names, "samples": 0, "status": "ok", "reason": cell.algorithm.source}
-    return row | dict.fromkeys(names, seconds)
-
-
 def _row(cell: _Cell) -> dict[str, Any]:
-    if cell.implementation == GIVEN:
-        return _given_row(cell)
     row = {**cell.names, "samples": 0, "status": cell.status, "reason": cell.reason}
+    if cell.implementation == GIVEN and cell.operation != DECODE_KEY:
+        # A time that the user gives is every statistic of the row.
+        given, source = dict(cell.algorithm.given_seconds)[cell.operation], cell.algorithm.source
+        if math.isnan(given):
+            reason = f"{source}; without a time of {cell.operation}"
+            return row | {"status": "unsupported", "reason": reason}
+        names = ("median_seconds", "mean_seconds", "min_seconds", "p95_seconds")
+        return row | dict.fromkeys(names, given) | {"status": "ok", "reason": source}
     if cell.status != "ok":
         return row  # without times
-    samples = cell.samples
-    counted = samples[~samples["warmup"]]
+    counted = cell.samples.query("not warmup")
     seconds = counted["seconds"].to_numpy()
     median, deviation = median_and_mad(seconds)
     return row | {

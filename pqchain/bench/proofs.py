@@ -17,10 +17,11 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
 
@@ -28,8 +29,6 @@ from pqchain.bench.timing import timed
 from pqchain.errors import CryptoFailure, UsageError
 from pqchain.installation import install_command
 from pqchain.results import Contract, machine
-
-T = TypeVar("T")
 
 PROOFS = Contract.of(
     "proofs",
@@ -114,23 +113,23 @@ def unavailable_reason() -> str:
 
 
 def _row(**known: Any) -> dict[str, Any]:
-    empty: dict[str, Any] = {name: float("nan") for name in PROOFS.columns}
-    counts = {"signatures": 0, "children": 0, "cores": len(os.sched_getaffinity(0))}
+    cores = len(os.sched_getaffinity(0))
     texts = {"algorithm": ALGORITHM, "version": "", "status": "ok", "reason": ""}
-    return empty | counts | texts | known
+    return {"signatures": 0, "children": 0, "cores": cores} | texts | known
 
 
 def _measured(size: tuple[int, int], file: str, signed: dict[str, Any]) -> dict[str, Any]:
     children, count = size
-    known: dict[str, Any] = {
-        "version": version(PACKAGE),
-        "signatures": children * count,
-        "children": children if children > 1 else 0,
-    }
+    row = _row(
+        version=version(PACKAGE),
+        signatures=children * count,
+        children=children if children > 1 else 0,
+        **signed,
+    )
     try:
-        return _row(**known, **signed, **_child("prove", children, count, file))
+        return row | _child("prove", children, count, file)
     except CryptoFailure as error:
-        return _row(**known, **signed, status="failed", reason=str(error))
+        return row | {"status": "failed", "reason": str(error)}
 
 
 def _signed(count: int, file: str) -> dict[str, Any]:
@@ -145,11 +144,8 @@ def _signed(count: int, file: str) -> dict[str, Any]:
         # The others are not timed and are signed on all processors: one takes a third of a second.
         cores = len(os.sched_getaffinity(0))
         ends = [known + max(count - known, 0) * part // cores for part in range(cores + 1)]
-        parts = [
-            (start, end, f"{folder}/{start}")
-            for start, end in itertools.pairwise(ends)
-            if start < end
-        ]
+        edges = itertools.pairwise(ends)
+        parts = [(start, end, f"{folder}/{start}") for start, end in edges if start < end]
         with ThreadPoolExecutor(cores) as pool:
             list(pool.map(lambda part: _child("sign", *part), parts))
         with Path(file).open("ab") as rows:
@@ -170,14 +166,6 @@ def _child(*arguments: object) -> dict[str, Any]:
     return result
 
 
-def _timed(call: Callable[[], T]) -> tuple[T, float, float]:
-    """Return the result, the elapsed seconds and the processor seconds of all threads."""
-    before = os.times()
-    seconds, result = timed(call)
-    after = os.times()
-    return result, seconds, after.user + after.system - before.user - before.system
-
-
 def _peak_bytes() -> float:
     # Of this program: the maximum of getrusage includes that of the parent at the fork.
     status = Path("/proc/self/status").read_text(encoding="ascii")
@@ -196,16 +184,13 @@ def _sign(start: int, end: int, file: str) -> dict[str, float]:
     with Path(file).open("wb") as rows:
         for leaf in range(start, end):
             message = leaf.to_bytes(32, "big")
-            signature, seconds, _ = _timed(lambda m=message, i=leaf: key.sign(m, i))  # type: ignore[misc]
+            seconds, signature = timed(key.sign, message, leaf)
             row = key.public_key + message + signature
             if len(row) != _ROW_BYTES:
                 raise SystemExit(f"a signature must have 2404 bytes; got {len(signature)}")
             rows.write(row)
             signing.append(seconds)
-            _, seconds, _ = _timed(
-                lambda m=message, s=signature: lean.xmss_verify(key.public_key, m, s)  # type: ignore[misc]
-            )
-            verifying.append(seconds)
+            verifying.append(timed(lean.xmss_verify, key.public_key, message, signature)[0])
     return {
         "sign_seconds": median(signing),
         "verify_signature_seconds": median(verifying),
@@ -220,39 +205,32 @@ def _prove(children: int, count: int, file: str) -> dict[str, float]:
     with Path(file).open("rb") as rows:
         data = [rows.read(_ROW_BYTES) for _ in range(children * count)]
     claims = [(row[:32], row[32:64], row[64:]) for row in data]
-    _, setup_seconds, _ = _timed(lean.setup)
+    setup_seconds, _ = timed(lean.setup)
     setup_peak = _peak_bytes()
-    proofs = [
-        _timed(lambda i=i: lean.aggregate(xmss=claims[i * count : (i + 1) * count]))  # type: ignore[misc]
-        for i in range(children)
-    ]
+    inputs: dict[str, Any] = {"xmss": claims}
     if children > 1:
-        proof, seconds, cpu = _timed(
-            lambda: lean.aggregate(children=[aggregate for aggregate, _, _ in proofs])
-        )
-    else:
-        proof, seconds, cpu = proofs[0]
+        parts = (claims[start : start + count] for start in range(0, len(claims), count))
+        inputs = {"children": [lean.aggregate(xmss=part) for part in parts]}
+    before = os.times()
+    seconds, proof = timed(partial(lean.aggregate, **inputs))
+    after = os.times()
     encoded = proof.to_bytes()
-    verified = [_timed(lambda: lean.Aggregate.from_bytes(encoded)) for _ in range(5)]
-    if sorted(verified[0][0].xmss_claims) != sorted((key, message) for key, message, _ in claims):
+    verified = [timed(lean.Aggregate.from_bytes, encoded) for _ in range(5)]
+    if sorted(verified[0][1].xmss_claims) != sorted((key, message) for key, message, _ in claims):
         raise SystemExit("the proof must cover the signatures; it does not")
     return {
         "prove_seconds": seconds,
-        "prove_cpu_seconds": cpu,
+        "prove_cpu_seconds": after.user + after.system - before.user - before.system,
         "proof_bytes": len(encoded),
         "claims_bytes": _CLAIM_BYTES * len(claims),
-        "verify_seconds": median(seconds for _, seconds, _ in verified),
+        "verify_seconds": median(elapsed for elapsed, _ in verified),
         "setup_seconds": setup_seconds,
         "setup_peak_bytes": setup_peak,
         "peak_bytes": _peak_bytes(),
     }
 
 
-def _step(name: str, *arguments: str) -> dict[str, float]:
-    if name == "sign":
-        return _sign(int(arguments[0]), int(arguments[1]), arguments[2])
-    return _prove(int(arguments[0]), int(arguments[1]), arguments[2])
-
-
 if __name__ == "__main__":
-    json.dump(_step(*sys.argv[1:]), sys.stdout)
+    step, *counts, path = sys.argv[1:]
+    steps: dict[str, Callable[..., Any]] = {"sign": _sign, "prove": _prove}
+    json.dump(steps[step](*map(int, counts), path), sys.stdout)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -11,7 +11,9 @@ import pandas as pd
 from pqchain import algorithms, figures
 from pqchain.bench import variation
 from pqchain.bench.comparing import FLOOR, RESOLUTION
-from pqchain.figures import BYTES, COUNT, RATIO, SECONDS, Kind, Unit
+from pqchain.bench.gas_units import OWN, PriceUnit, clients, statements, units
+from pqchain.costs import GIVEN
+from pqchain.figures import BYTES, COUNT, RATIO, SECONDS, Figure, Kind, Unit
 from pqchain.render.table import Column, Shown, Table
 
 Record = Mapping[Any, Any]
@@ -21,8 +23,7 @@ _RATE = Unit("B/s")
 
 def block_summary(frame: pd.DataFrame) -> str:
     """Return a text summary of one scheme's block, given its rows from `measure_blocks`."""
-    records = frame.to_dict("records")
-    first = records[0]
+    first = frame.to_dict("records")[0]
     if first["status"] != "ok":
         return f"{'algorithm':<20}{first['algorithm']}\n{first['status']:<20}{first['reason']}"
     size = BYTES.text(first["block_bytes"], exact=True)
@@ -58,29 +59,30 @@ def block_summary(frame: pd.DataFrame) -> str:
             f"{threads} thread{'s'[: threads > 1]} here: "
             f"{RATIO.text(first['verify_median_seconds'] / loop)}."
         )
-    return f"{text}\n\n{_thread_table(records).text()}\n\n{note}"
+    return f"{text}\n\n{_thread_table(frame).text()}\n\n{note}"
 
 
-def _numeric(titles: Iterable[str], unit: Unit) -> list[Column]:
-    return [Column(title, numeric=True, unit=unit) for title in titles]
-
-
-def _thread_table(records: Sequence[Record]) -> Table:
-    first = records[0]["verify_median_seconds"]
+def _thread_table(frame: pd.DataFrame) -> Table:
+    verify, apply = frame["verify_median_seconds"], frame["apply_median_seconds"]
+    computed = {
+        "per signature": verify / frame["transactions"],
+        "speed-up": verify.iloc[0] / verify,
+        "rate": frame["block_bytes"] / apply,
+    }
     columns = [
-        *_numeric(["threads"], COUNT),
-        *_numeric(["signatures", "± MAD", "per signature"], SECONDS),
-        *_numeric(["speed-up"], RATIO),
-        *_numeric(["whole block", "± MAD"], SECONDS),
-        *_numeric(["rate"], _RATE),
+        Column(title, numeric=True, key=key, unit=unit)
+        for title, key, unit in (
+            ("threads", "threads", COUNT),
+            ("signatures", "verify_median_seconds", SECONDS),
+            ("± MAD", "verify_mad_seconds", SECONDS),
+            ("per signature", "", SECONDS),
+            ("speed-up", "", RATIO),
+            ("whole block", "apply_median_seconds", SECONDS),
+            ("± MAD", "apply_mad_seconds", SECONDS),
+            ("rate", "", _RATE),
+        )
     ]
-    rows = []
-    for row in records:
-        verify, apply = row["verify_median_seconds"], row["apply_median_seconds"]
-        signatures = [verify, row["verify_mad_seconds"], verify / row["transactions"]]
-        block = [apply, row["apply_mad_seconds"], row["block_bytes"] / apply]
-        rows.append([row["threads"], *signatures, first / verify, *block])
-    return Table(columns=columns, rows=rows)
+    return Table.of(frame.assign(**computed), columns)
 
 
 def _or_missing(text: str) -> str:
@@ -100,8 +102,8 @@ def block_table(frame: pd.DataFrame) -> Table:
             Column(title, numeric=True, show=figures.integer)
             for title in ("public key", "signature", "tx", "B / tx")
         ),
-        *_numeric(times, SECONDS),
-        *_numeric(["rate"], _RATE),
+        *(Column(title, numeric=True, unit=SECONDS) for title in times),
+        Column("rate", numeric=True, unit=_RATE),
         Column("code", key="apply_code", show=_or_missing),
         Column("tampered", show=_or_missing),
     ]
@@ -124,8 +126,8 @@ def block_table(frame: pd.DataFrame) -> Table:
         # A slow scheme signs fewer transactions than requested.
         text = f"{figures.integer(count)} of {figures.integer(requested)}"
         sizes += [Shown(count, text) if count < requested else count, first["transaction_bytes"]]
-        making = [first["wallet_median_seconds"], first["sign_median_seconds"]]
-        rows.append([name, *sizes, *making, *verify, *block])
+        sizes += [first["wallet_median_seconds"], first["sign_median_seconds"]]
+        rows.append([name, *sizes, *verify, *block])
     return Table(
         columns=columns,
         rows=rows,
@@ -140,14 +142,11 @@ def block_table(frame: pd.DataFrame) -> Table:
 def operation_table(measurements: pd.DataFrame) -> Table:
     """Return a table that shows every row of a measurement frame."""
     spread = Column("spread", numeric=True, show=str)
-    columns: list[Column | str] = [
-        "algorithm", _IMPLEMENTATION, "operation", "median_seconds", spread, "min_seconds",
-        Column("p95", numeric=True, key="p95_seconds"), "samples",
-    ]  # fmt: skip
+    p95 = Column("p95", numeric=True, key="p95_seconds")
+    columns: list[Column | str] = ["algorithm", _IMPLEMENTATION, "operation", "median_seconds"]
+    columns += [spread, "min_seconds", p95, "samples"]
     records = measurements.to_dict("records")
-    shown = measurements.assign(
-        remark=list(map(_remark, records)), spread=list(map(_deviation, records))
-    )
+    shown = measurements.assign(remark=[*map(_remark, records)], spread=[*map(_deviation, records)])
     notes = [_UNSTEADY] if any("!" in text for text in shown["spread"]) else []
     return Table.of(shown, columns, remark="remark", notes=notes)
 
@@ -193,10 +192,7 @@ def witness_table(witness: pd.DataFrame) -> Table:
         "algorithm", _IMPLEMENTATION, Column("instructions", key="cpu_flags"), "witness_bytes",
         "verify_seconds", "byte_seconds", ratio, Column("95 %"), "block_seconds",
     ]  # fmt: skip
-    intervals = [
-        f"{figures.significant(low)} to {figures.significant(high)}" if low == low else ""
-        for low, high in witness[["low_ratio", "high_ratio"]].itertuples(index=False)
-    ]
+    intervals = _intervals(witness[["low_ratio", "high_ratio"]], "")
     note = (
         "Slowest of several signatures, by Python. Witness: a Pay-to-Merkle-Root input (BIP-360, "
         "draft) with a leaf at depth 1. block seconds: a block of 4,000,000 bytes of such "
@@ -205,46 +201,41 @@ def witness_table(witness: pd.DataFrame) -> Table:
     return Table.of(witness.assign(**{"95 %": intervals}), columns, remark="reason", notes=(note,))
 
 
+def _intervals(ends: pd.DataFrame, missing: str) -> list[str]:
+    return [
+        f"{figures.significant(low)} to {figures.significant(high)}"
+        if math.isfinite(low)
+        else missing
+        for low, high in ends.itertuples(index=False)
+    ]
+
+
 def quartile_table(quartiles: pd.DataFrame) -> Table:
     """Return a table of a frame of `quartiles`, in cycles and in SUPERCOP's column order."""
-    columns = [
-        Column("algorithm"),
-        _IMPLEMENTATION,
-        Column("operation"),
-        *(
-            Column(title, "cycles", True, figures.integer, f"{name}_cycles")
-            for title, name in (("25 %", "q1"), ("50 %", "median"), ("75 %", "q3"))
-        ),
-        Column("samples", numeric=True),
+    cycles: list[Column | str] = [
+        Column(title, "cycles", True, figures.integer, f"{name}_cycles")
+        for title, name in (("25 %", "q1"), ("50 %", "median"), ("75 %", "q3"))
     ]
+    columns = ["algorithm", _IMPLEMENTATION, "operation", *cycles, Column("samples", numeric=True)]
     note = "Cycles of the time-stamp counter at its constant rate; none where Python was timed."
     return Table.of(quartiles, columns, notes=(note,))
 
 
 def compared_table(compared: pd.DataFrame) -> Table:
     """Return a table of the comparison that `compare_runs` returns."""
-    columns = [Column("algorithm"), _IMPLEMENTATION, Column("operation")]
+    columns: list[Column | str] = ["algorithm", _IMPLEMENTATION, "operation"]
     if compared["run"].nunique() > 1:
-        columns.append(Column("run"))
-    columns += [
-        Column("baseline", "median", True, key="base_median_seconds"),
-        Column("other", "median", True, key="median_seconds"),
-    ]
+        columns.append("run")
+    sides = (("baseline", "base_median"), ("other", "median"))
+    columns += [Column(title, "median", True, key=f"{key}_seconds") for title, key in sides]
     if compared["cycles_ratio"].notna().any():
         columns += [
-            Column("baseline", "cycles", True, figures.integer, "base_median_cycles"),
-            Column("other", "cycles", True, figures.integer, "median_cycles"),
+            Column(title, "cycles", True, figures.integer, f"{key}_cycles") for title, key in sides
         ]
-    columns += [Column("ratio", numeric=True), Column("95 %"), Column("verdict")]
-    intervals = [
-        f"{figures.significant(low)} to {figures.significant(high)}"
-        if math.isfinite(low)
-        else figures.MISSING
-        for low, high in zip(compared["low"], compared["high"], strict=True)
-    ]
-    rows = compared.assign(**{"95 %": intervals})
+    columns += [Column("ratio", numeric=True), "95 %", "verdict"]
+    rows = compared.assign(**{"95 %": _intervals(compared[["low", "high"]], figures.MISSING)})
     # Rows of one side only would bury the others; failed ones say why they have no ratio.
-    one_sided = (compared["base_runs"].fillna(0) == 0) | (compared["runs"].fillna(0) == 0)
+    one_sided = (compared[["base_runs", "runs"]].fillna(0) == 0).any(axis=1)
     notes = _compared_notes(compared)
     if one_sided.any() and not one_sided.all():
         rows = rows[~one_sided]
@@ -259,10 +250,8 @@ def compared_table(compared: pd.DataFrame) -> Table:
 
 
 def _compared_notes(compared: pd.DataFrame) -> list[str]:
-    if (compared["verdict"] == "").all():
-        return []
     known = compared["verdict"] != ""
-    return [
+    return bool(known.any()) * [
         "Times: geometric mean of the medians of separate runs, from five runs on without the "
         "fifth at each end. Intervals: Welch's t on their logarithms.",
         f"Faster, slower: by {100 * (FLOOR - 1):.0f} % or more, significant after Holm's "
@@ -279,3 +268,133 @@ def _remark(record: Record) -> str:
 def _spread(record: Record, part: str, note: str) -> str:
     median, deviation = record[f"{part}_median_seconds"], record[f"{part}_mad_seconds"]
     return f"{SECONDS.text(median)} ± {SECONDS.text(deviation)} {note}" if median == median else ""
+
+
+def gas_tables(frame: pd.DataFrame, notes: Iterable[str] = ()) -> list[Table]:
+    """Return the tables of a frame of `measure_gas`; `notes` are added below the prices."""
+    return [_price_table(frame, notes), _part_table(frame), _statement_table(frame)]
+
+
+def _price_table(frame: pd.DataFrame, added: Iterable[str]) -> Table:
+    columns = [
+        Column("algorithm"), Column("verifier"),
+        Column("slowest verification", numeric=True, unit=SECONDS),
+        Column("input", numeric=True, unit=BYTES),
+    ]  # fmt: skip
+    for unit in units().values():
+        columns.append(Column(unit.title, numeric=True, key=unit.name))
+        if unit.benchmark_title:
+            columns.append(Column(unit.benchmark_title, numeric=True, key=f"{unit.name}-benchmark"))
+    rows, remarks = [], []
+    for _, group in frame[frame["algorithm"] != ""].groupby(["algorithm", "verifier"], sort=False):
+        by_unit = {row["unit"]: row for row in group.to_dict("records")}
+        first = by_unit["evm"]
+        cells = [first[name] for name in ("algorithm", "verifier", "verify_seconds", "input_bytes")]
+        for unit in units().values():
+            row = by_unit[unit.name]
+            value, low, high = (row[end] / unit.scale for end in ("gas", "low", "high"))
+            # One interval: those of the other units differ little, and the CSV file has them.
+            ends = (low, high) if unit.name == "evm" else (value, value)
+            price = Figure(value, *ends, COUNT, Kind.MEASURED, "")
+            cells.append(Shown(row["gas"], price.text()))
+            if unit.benchmark_title:
+                cells.append(Shown(row["benchmark_gas"], COUNT.text(row["benchmark_gas"])))
+        rows.append(cells)
+        remarks.append(first["reason"])
+    chains = [f"{name} ({row['chain']})" for name, row in clients().items() if "chain" in row]
+    notes = [f"Verifiers that clients of chains run: {', '.join(chains)}."]
+    notes += [f"{unit.title}: {_anchor(frame, unit)}. {unit.rule}." for unit in units().values()]
+    notes += added
+    notes += [
+        f"{row['verifier']}: {row['reason']}."
+        for row in frame[frame["algorithm"] == ""].to_dict("records")
+    ]
+    has_given = frame["reason"].str.startswith(GIVEN).any()
+    return Table(
+        columns=columns,
+        rows=rows,
+        remarks=remarks,
+        notes=notes,
+        row_headers=2,
+        caption="Price of one verification, the slowest of several signatures, relative to an "
+        "anchor timed in the same rounds; in brackets the 95 % interval of the median round.",
+        source=[Kind.MEASURED, *([Kind.GIVEN] if has_given else [])],
+    )
+
+
+def _anchor(frame: pd.DataFrame, unit: PriceUnit) -> str:
+    """Return which verifier timed a unit's anchor, or why the unit is missing."""
+    rows = frame[frame["unit"] == unit.name].to_dict("records")
+    if timed := next((row for row in rows if row["anchor_verifier"]), None):
+        price = Unit(unit.symbol).text(timed["anchor_gas"], 4, exact=timed["anchor_gas"] < 1e8)
+        return f"{price} for {unit.anchor} by {timed['anchor_verifier']}"
+    return f"missing; {rows[0]['reason']}"
+
+
+def _part_table(frame: pd.DataFrame) -> Table:
+    rows = frame[(frame["algorithm"] != "") & (frame["unit"] == "evm")]
+    rows = rows.dropna(subset=["decode_key_seconds", "word_seconds"], how="all")
+    known, price = rows["verify_seconds"] - rows["decode_key_seconds"], rows["gas"]
+    per_second, gas = price / rows["verify_seconds"], Unit("gas")
+    rows = rows.assign(
+        known_seconds=known,
+        known_gas=known * per_second,
+        word_gas=rows["word_seconds"] * per_second,
+    )
+    columns = [
+        Column(title, group, numeric=True, key=key, unit=unit)
+        for title, group, key, unit in (
+            ("decode key", "", "decode_key_seconds", SECONDS),
+            ("decode signature", "", "decode_signature_seconds", SECONDS),
+            ("verification", "with a decoded key", "known_seconds", SECONDS),
+            ("EVM gas", "with a decoded key", "known_gas", gas),
+            ("time", "32 bytes of message", "word_seconds", SECONDS),
+            ("EVM gas", "32 bytes of message", "word_gas", gas),
+        )
+    ]
+    return Table.of(
+        rows,
+        ["algorithm", "verifier", *columns],
+        row_headers=2,
+        caption="Parts of a verification, where the library's interface has them.",
+        source=[Kind.MEASURED],
+    )
+
+
+def _statement_table(frame: pd.DataFrame) -> Table:
+    rows = []
+    for row in statements():
+        unit = units()[row["unit"]]
+        symbol = Unit(unit.symbol)
+        same = frame[(frame["algorithm"] == row["algorithm"]) & (frame["unit"] == row["unit"])]
+        if same.empty:
+            continue
+        rows.append([
+            row["algorithm"], unit.name,
+            Shown(row["gas"], symbol.text(row["gas"], 4, exact=row["gas"] < 1e8)),
+            "the anchor" if row["algorithm"] == unit.anchor else _price_range(same, unit),
+            row["what"], row["source"], row["date"],
+        ])  # fmt: skip
+    return Table(
+        columns=[
+            Column("algorithm"), Column("unit"), Column("stated", numeric=True),
+            Column("here"), Column("meaning"), Column("source"), Column("date"),
+        ],
+        rows=rows,
+        row_headers=2,
+        caption="Prices stated by chains and drafts, and the least and largest of those above.",
+        source=[Kind.CITED, Kind.MEASURED],
+    )  # fmt: skip
+
+
+def _price_range(rows: pd.DataFrame, unit: PriceUnit) -> str:
+    """Return the least and the largest measured price with the verifiers that have it."""
+    # A unit that is relative to one client's anchor is that client's.
+    if OWN not in unit.anchor_verifiers:
+        rows = rows[rows["verifier"].isin(unit.anchor_verifiers)]
+    rows = rows[rows["status"] == "ok"].sort_values("gas")
+    texts = []
+    for row in rows.iloc[[0, -1][: len(rows)]].to_dict("records"):
+        price = Figure(row["gas"], row["low"], row["high"], Unit(unit.symbol), Kind.MEASURED, "")
+        texts.append(f"{price.text()} by {row['verifier']}")
+    return "; ".join(texts) or figures.MISSING

@@ -11,8 +11,11 @@ import numpy as np
 import pandas as pd
 
 from pqchain import results
+from pqchain.bench import presets
 from pqchain.costs import CostTable
-from pqchain.results import Contract
+from pqchain.errors import markdown, visible
+from pqchain.render.notebook import Output
+from pqchain.results import Contract, machine
 from pqchain.results.measurements import choose
 
 _log = logging.getLogger("pqchain.bench")
@@ -209,3 +212,28 @@ def quartiles(samples: pd.DataFrame) -> pd.DataFrame:
             row |= dict(zip(columns, map(float, values), strict=True))
         rows.append(row)
     return QUARTILES.frame(rows)
+
+
+def header(measurements: pd.DataFrame | None = None) -> Output:
+    """Return machine, load, preset and commit of a run in a line, warnings before it.
+
+    The run is that of `measurements`, or of this moment. Raises UsageError for an unknown
+    PQCHAIN_PRESET.
+    """
+    if measurements is None:
+        facts: Mapping[str, Any] = machine.provenance() | {"preset": presets.preset()}
+        warning = busy(facts)
+    else:
+        facts = measurements.attrs["provenance"]
+        warning = "\n\n".join(warnings(measurements)).removeprefix("Warning: ")
+    commit = f"{facts['commit'][:7]}{'-dirty' * facts['commit'].endswith('-dirty')}" or "unknown"
+    load = facts.get("load_average")
+    load_text = "unknown" if load is None else f"{load:.1f}"
+    text = (
+        f"Run on {facts['cpu_model']}, {facts['cpu_count']} processors; load {load_text} at the "
+        f"start, preset {facts['preset']}, pqchain {facts['pqchain']}, commit {commit}, "
+        f"{facts['date'][:10]}."
+    )
+    if warning:
+        text = f"Warning: {warning}\n\n{text}"
+    return Output(visible(text), {"text/markdown": markdown(text)})

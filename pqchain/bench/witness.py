@@ -77,38 +77,35 @@ def measure_witness(
     names = list(dict.fromkeys([BASELINE, *(registry.get(name).name for name in algorithms)]))
     if others := [name for name in names if registry.get(name).kind != "signature"]:
         raise UsageError(f"every algorithm must be a signature scheme; got {', '.join(others)}")
-    pairs = [
-        (name, implementation)
-        for name in names
-        for implementation in _implementations(name) or ("",)
-    ]
+    pairs = [(name, other) for name in names for other in _implementations(name) or ("",)]
+    reasons = {pair: _reason(*pair) for pair in pairs}
+    timed = [pair for pair in pairs if not reasons[pair]]
     with one_processor():
         verifiers = {
             pair: _verifier(*pair)
-            for pair in with_bar(pairs, " by ".join, unit="verifier", show=progress)
-            if not _reason(*pair)
+            for pair in with_bar(timed, " by ".join, unit="verifier", show=progress)
         }
         seconds: dict[tuple[str, str], list[float]] = {pair: [] for pair in verifiers}
         for _ in with_bar(range(rounds), lambda _: "witness", unit="round", show=progress):
             for pair, verifier in verifiers.items():
                 seconds[pair].append(verifier.round().slowest)
-    baseline = next((row for pair, row in seconds.items() if pair[0] == BASELINE), None)
-    frame = WITNESS.frame(_row(pair, seconds.get(pair), baseline) for pair in pairs)
+    baseline = next((seconds[pair] for pair in timed if pair[0] == BASELINE), None)
+    if baseline is None:
+        missing = f"{BASELINE} was not timed: {next(iter(reasons.values()))}"
+        reasons = {pair: reason or missing for pair, reason in reasons.items()}
+    frame = WITNESS.frame(_row(*pair, reasons[pair], seconds.get(pair), baseline) for pair in pairs)
     frame.attrs["provenance"] = {**machine.provenance(), "preset": f"{rounds} rounds"}
     return frame
 
 
-def _is_shrincs(algorithm: str) -> bool:
-    return registry.get(algorithm).family == "SHRINCS"
-
-
 def _implementations(algorithm: str) -> tuple[str, ...]:
-    if _is_shrincs(algorithm):
-        return registry.get("SLH-DSA-SHA2-128s").implementations  # its libraries have SHRINCS
-    return registry.get(algorithm).implementations
+    row = registry.get(algorithm)
+    # The libraries of SLH-DSA have SHRINCS.
+    return (registry.get("SLH-DSA-SHA2-128s") if row.family == "SHRINCS" else row).implementations
 
 
 def _reason(algorithm: str, implementation: str) -> str:
+    """Return why an implementation cannot be timed, or ""."""
     if not implementation:
         return f"{algorithm} is in the registry for its sizes and status only"
     if implementation == registry.GIVEN:
@@ -120,7 +117,10 @@ SHRINCS_KEYS = 4
 """Keys of SHRINCS that sign; a key of 256 leaves takes tens of milliseconds."""
 
 
-def _shrincs_verifier(algorithm: str, implementation: str) -> verification.TimedVerifier:
+def _verifier(algorithm: str, implementation: str) -> verification.TimedVerifier:
+    if registry.get(algorithm).family != "SHRINCS":
+        cases, _ = verification.signed_cases(algorithm)
+        return verification.timed_signer(crypto.open_signer(algorithm, implementation), cases)
     signer = ShrincsSigner(implementation)
     # Each key signs once, so that no leaf is used twice.
     counter = 0 if algorithm == "SHRINCS" else None
@@ -133,27 +133,21 @@ def _shrincs_verifier(algorithm: str, implementation: str) -> verification.Timed
     return verification.in_process(implementation, calls)
 
 
-def _verifier(algorithm: str, implementation: str) -> verification.TimedVerifier:
-    if _is_shrincs(algorithm):
-        return _shrincs_verifier(algorithm, implementation)
-    cases, _ = verification.signed_cases(algorithm)
-    return verification.timed_signer(crypto.open_signer(algorithm, implementation), cases)
-
-
 def _row(
-    pair: tuple[str, str], seconds: list[float] | None, baseline: list[float] | None
+    algorithm: str,
+    implementation: str,
+    reason: str,
+    seconds: list[float] | None,
+    baseline: list[float] | None,
 ) -> dict[str, Any]:
-    algorithm, implementation = pair
     size = witness_bytes(algorithm)
     flags = registry.implementation(implementation).cpu_flags if implementation else ()
-    row: dict[str, Any] = dict.fromkeys(WITNESS.columns, np.nan)
-    row |= {
+    row: dict[str, Any] = {
         "algorithm": algorithm, "implementation": implementation, "cpu_flags": " ".join(flags),
-        "witness_bytes": float(size), "status": "ok", "reason": "",
+        "witness_bytes": float(size), "status": "unsupported" if reason else "ok", "reason": reason,
     }  # fmt: skip
     if seconds is None or baseline is None:
-        reason = _reason(*pair) or f"{BASELINE} was not timed: {_reason(BASELINE, _FIRST)}"
-        return row | {"status": "unsupported", "reason": reason}
+        return row
     ratios = np.array(seconds) / size / (np.array(baseline) / witness_bytes(BASELINE))
     low, high = statistics.median_interval(ratios)
     verify_seconds = float(np.median(seconds))
@@ -165,6 +159,3 @@ def _row(
         "high_ratio": high,
         "block_seconds": verify_seconds / size * BLOCK_BYTES,
     }
-
-
-_FIRST = registry.get(BASELINE).implementations[0]

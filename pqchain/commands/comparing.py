@@ -57,7 +57,7 @@ def compare(
                 "data/measurements; name one of these"
             )
     from pqchain import results
-    from pqchain.bench import comparing, runs, sides, stored, tables
+    from pqchain.bench import comparing, runs, stored, tables
 
     # A name without a suffix is that of a machine with a stored run.
     paths = {name: Path(name) if Path(name).suffix else stored.file(name) for name in named}
@@ -75,9 +75,9 @@ def compare(
         if not others and results.contract_of(results.load(first)).name == runs.HISTORY.name:
             axes = plots.plot_history(runs.concat_runs([first]))
         console.save_plot(axes, plot)
-    warnings = sides.warnings(provenance)
+    warnings = comparing.warnings(provenance)
     data = {"warnings": warnings, "runs": provenance, "compared": console.records(comparison)}
-    summary = "\n".join([*warnings, sides.summary(provenance)])
+    summary = "\n".join([*warnings, comparing.summary(provenance)])
     return console.show(form, data, summary, tables.compared_table(comparison))
 
 
@@ -124,17 +124,17 @@ def plot(
     kind = kind.replace("-", "_")
     # Plot modules load at first use, so an unknown kind is rejected quickly.
     draw = plots.find(kind)
-    from pqchain.bench import frames
+    from pqchain.bench import runs
 
     output = output or values.plot_path(f"{kind}.svg")
     source: Any
     if kind == "sizes":
-        names = () if file is None or algorithm else frames.rows_of(kind, file, (), [])["algorithm"]
+        names = () if file is None or algorithm else runs.rows_of(kind, file, (), [])["algorithm"]
         source = console.algorithm_names(algorithm or dict.fromkeys(names), added) or None
     elif kind == "cost_on_chains":
         source = _cost_on_chains(kind, file, algorithm, added)
     else:
-        source = frames.rows_of(kind, file, algorithm, added)
+        source = runs.rows_of(kind, file, algorithm, added)
     with plots.style("paper", width=width) if width else nullcontext():
         axes = draw(source, *_plot_arguments(kind, draw, quantity))
         size = console.save_plot(axes, output)
@@ -178,11 +178,11 @@ def _cost_on_chains(
     Without a file, from the reference measurements.
     """
     from pqchain import costs, results, study
-    from pqchain.bench import frames, stored
+    from pqchain.bench import runs, stored
 
     frame = stored.load() if file is None else results.load(file)
     if results.contract_of(frame).name == "cost-on-chains":
-        return frames.rows_of(kind, file, names, added)
+        return runs.rows_of(kind, file, names, added)
     chosen = console.algorithm_names(names, added)
     table = costs.from_frame(frame)
     return study.cost_on_chains(table, chosen) if chosen else study.cost_on_chains(table)

@@ -230,7 +230,7 @@ def gas(
     # Imported after the names are checked, so that a wrong name is rejected quickly.
     from pqchain.bench import gas as prices
     from pqchain.bench import gas_units
-    from pqchain.bench.gas_tables import gas_tables
+    from pqchain.bench.tables import gas_tables
 
     frame = prices.measure_gas(
         names if algorithm else [*prices.ALGORITHMS, *names],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pqchain.bench import gas, verification
-from pqchain.bench.gas_units import OWN, statement, units
+from pqchain.bench.gas_units import OWN, clients, statements, units
 from pqchain.bench.verification import Case, Times
 from pqchain.errors import CryptoFailure, PackageMissing, Unsupported, UsageError
 
@@ -199,7 +199,6 @@ def test_check_of_the_anchor_states_the_ratio_in_force_and_the_measured_one(monk
         "P-256 (own ECDSA-P256) over ecrecover (own ecrecover): 2.50 (2.50 to 2.50); 2.30 in "
         "force, 4.54 by EIP-7904's measurements of the slowest client for each."
     )
-    assert statement("ECDSA-P256", "evm", "EIP-7951") == 6900
 
 
 @pytest.mark.parametrize(
@@ -226,3 +225,19 @@ def test_time_of_a_word_is_the_median_of_the_rounds(monkeypatch):
     monkeypatch.setattr(gas, "own", lambda name: Rounds(list(given[name])))
     rows = gas.measure_gas(["ECDSA-P256"], rounds=3).set_index(["algorithm", "unit"])
     assert rows.loc[("ECDSA-P256", "evm"), "word_seconds"] == pytest.approx(0.004)
+
+
+def test_statements_and_units_name_their_source():
+    assert all(row["source"] and row["date"] and row["gas"] > 0 for row in statements())
+    assert {row["unit"] for row in statements()} == set(units())
+    assert all(unit.source and unit.date and unit.rule for unit in units().values())
+    assert all(row["source"] and row["date"] for row in clients().values() if "chain" in row)
+
+
+def test_gas_is_anchored_on_the_price_in_force():
+    stated = {(row["algorithm"], row["unit"], row["gas"]) for row in statements()}
+    # EIP-7904 measures 841 gas for ecrecover and proposes no price; 3000 is charged.
+    assert (units()["evm"].anchor_price, units()["evm"].benchmark) == (3000, 841)
+    assert {("ecrecover", "evm", 841), ("ECDSA-P256", "evm", 6900)} <= stated
+    for name in ("evm", "tron"):
+        assert ("ecrecover", name, units()[name].anchor_price) in stated

@@ -10,7 +10,7 @@ import pytest
 import pqchain as pq
 from pqchain import results
 from pqchain.bench import runs
-from pqchain.bench.sides import summary
+from pqchain.bench.comparing import summary
 from pqchain.errors import DataError
 from tests.frames import run_of
 

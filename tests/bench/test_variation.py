@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
+from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import pqchain as pq
 from pqchain.bench import tables, variation
+from pqchain.results import machine
 from tests import frames
 
 
@@ -25,21 +27,13 @@ def test_median_over_min_is_of_measured_verifications() -> None:
     assert variation.median_over_min(frame) == pytest.approx(1.25)
     assert variation.is_noisy(frame)
     assert math.isnan(variation.median_over_min(frame.query("operation == 'sign'")))
-    assert not variation.is_noisy(frames.measurements(["Falcon-512"]))
-
-
-def test_given_times_have_no_noise() -> None:
-    given = frames.measurements(["Falcon-512"]).assign(samples=0)
-    assert math.isnan(variation.median_over_min(given))
-    assert variation.quality(given) == "preset quick"
-
-
-def test_caption_states_the_ratio_and_what_follows() -> None:
-    frame = frames.measurements(["Falcon-512"])
-    assert variation.quality(frame) == "preset quick, median/min of verifications 1.05"
-    busy = frame.assign(min_seconds=frame["median_seconds"] / 1.4)
+    steady = frames.measurements(["Falcon-512"])
+    assert not variation.is_noisy(steady)
+    assert variation.quality(steady) == "preset quick, median/min of verifications 1.05"
+    busy = steady.assign(min_seconds=steady["median_seconds"] / 1.4)
     assert "median/min of verifications 1.40, which is above 1.1" in variation.quality(busy)
     assert "not ranked" in variation.quality(busy)
+    assert variation.quality(steady.assign(samples=0)) == "preset quick"  # given times
 
 
 def test_warnings_name_a_busy_machine_and_unsteady_times_of_constant_work() -> None:
@@ -67,24 +61,17 @@ def test_warnings_name_a_busy_machine_and_unsteady_times_of_constant_work() -> N
     assert text.count("!\N{NARROW NO-BREAK SPACE}0.0") == sign.sum() and "spread: median" in text
 
 
-@pytest.fixture
-def busy() -> pd.DataFrame:
-    """A frame of a run on a busy machine, with steady times."""
-    frame = frames.measurements(["Ed25519"])
-    frame[["mad_seconds", "p95_seconds"]] = 0.0
-    frame.attrs["provenance"] = {"load_average": 3.0, "cpu_count": 2}
-    return frame
-
-
-def test_warnings_are_logged(busy: pd.DataFrame, caplog: pytest.LogCaptureFixture) -> None:
-    variation.announce(busy)
-    ((logger, level, text),) = caplog.record_tuples
-    assert (logger, level) == ("pqchain.bench", logging.WARNING)
-    assert text.startswith("Warning: The machine was busy: a load of 3.0 on 2 processors")
-    caplog.clear()
-    busy.attrs["provenance"] = {}
-    variation.announce(busy)
-    assert not caplog.records
+def test_warnings_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    busy = frames.measurements(["Ed25519"])
+    busy[["mad_seconds", "p95_seconds"]] = 0.0
+    for facts, count in (({"load_average": 3.0, "cpu_count": 2}, 1), ({}, 0)):
+        caplog.clear()
+        busy.attrs["provenance"] = facts
+        variation.announce(busy)
+        assert [(row[0], row[1]) for row in caplog.record_tuples] == [
+            ("pqchain.bench", logging.WARNING)
+        ] * count
+    assert not caplog.messages
 
 
 def test_measuring_states_its_warnings(
@@ -97,3 +84,29 @@ def test_measuring_states_its_warnings(
     pq.measure("Ed25519", "verify", rounds=1, warn=False)
     pq.measure_blocks("Ed25519", transactions=1, threads=1, warn=False)
     assert len(caplog.messages) == 2
+
+
+NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "notebooks").glob("*.ipynb"))
+
+
+def test_header_states_machine_load_and_preset(monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = frames.PROVENANCE | {"commit": f"{'a' * 40}-dirty"}
+    monkeypatch.setattr(machine, "provenance", lambda: facts)
+    monkeypatch.setenv("PQCHAIN_PRESET", "paper")
+    assert str(variation.header()) == (
+        "Run on Imaginary 9000, 4 processors; load 0.5 at the start, preset paper, pqchain 0.0.0, "
+        "commit aaaaaaa-dirty, 2026-11-21."
+    )
+    facts["load_average"] = 5.0
+    assert "busy: a load of 5.0 on 4 processors" in str(variation.header())
+    # Of a frame, the conditions under which it was measured.
+    measured = frames.measurements(["Ed25519"])
+    measured.attrs["provenance"] = facts | {"preset": "quick"}
+    assert "preset quick" in str(variation.header(measured))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_notebook_begins_with_its_header(path: Path) -> None:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    first = next("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    assert "pq.header(" in first

@@ -12,7 +12,6 @@ from pqchain.results.statistics import (
     median_interval,
     nonnegative,
     nonnegative_draws,
-    power,
     student_p,
     student_t,
     wilson,
@@ -77,15 +76,6 @@ def test_interval_equals_that_of_a_mean():
 
 def test_too_few_rows_give_no_interval():
     assert linear(np.ones((1, 1)), np.ones(1))[1].tolist() == [np.inf]
-
-
-def test_exponent_interval_covers_95_percent():
-    random, within = np.random.default_rng(1), 0
-    sizes = np.repeat([2.0, 4.0, 8.0, 16.0], 3)
-    for _ in range(400):
-        exponent, half = power(sizes, sizes**2 * np.exp(random.normal(0, 0.1, len(sizes))))
-        within += abs(exponent - 2) < half
-    assert 0.92 * 400 < within < 0.98 * 400
 
 
 def test_quantiles_are_those_of_the_table():
