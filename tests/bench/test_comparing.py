@@ -39,10 +39,14 @@ QUIET = (0.99, 1.0, 1.01)
 
 @pytest.mark.parametrize(
     ("factor", "verdict"),
-    [(1.0, "no difference"), (1.1, "slower"), (0.9, "faster"), (1.7, "slower")],
-)
+    [
+        (1.0, "no difference"), (1.1, "slower"), (0.9, "faster"), (1.03, "slower"),
+        # Below the floor: two builds of the same code differ by some percent.
+        (1.01, "no difference"),
+    ],
+)  # fmt: skip
 def test_verdict_of_alternating_runs(factor: float, verdict: str) -> None:
-    quiet = (0.999, 1.0, 1.001)
+    quiet = (0.9999, 1.0, 1.0001)
     after = side(*(factor * value for value in quiet))
     compared = pq.bench.compare_runs({"before": side(*quiet), "after": after})
     assert set(compared["verdict"]) == {verdict}
@@ -92,17 +96,6 @@ def test_runs_that_do_not_alternate_have_no_verdict() -> None:
     # Two machines may be measured at any time.
     elsewhere = [run_of("server", value) for value in (2.0, 2.001, 1.999)]
     assert verdicts(six[:3], elsewhere) == {"slower"}
-
-
-def test_difference_below_the_floor_is_none() -> None:
-    """Two builds of the same code differ by some percent, so 1 % is not a change of the code."""
-    quiet = (0.9999, 1.0, 1.0001)
-    for ratio, verdict in ((1.01, "no difference"), (1.03, "slower")):
-        compared = pq.bench.compare_runs(
-            {"before": side(*quiet), "after": side(*(ratio * value for value in quiet))}
-        )
-        assert (compared["p_value"] < 0.01).all()
-        assert set(compared["verdict"]) == {verdict}
 
 
 def test_wide_interval_is_undecided_and_asks_for_runs() -> None:
@@ -166,16 +159,6 @@ def test_deviation_is_that_of_normal_runs_and_ignores_outliers() -> None:
     assert comparing.deviation([*quiet, 1.4]) == pytest.approx(comparing.deviation(quiet), rel=0.3)
 
 
-def test_needed_runs_find_the_change_in_four_of_five() -> None:
-    rng = np.random.default_rng(6)
-    for spread, rows in ((0.01, 1), (0.03, 1), (0.02, 20)):
-        count, found = comparing.runs_needed(spread, rows), 0
-        for _ in range(300):
-            logs = [np.log(draw(rng, count, spread, ratio)) for ratio in (1.0, 1.05)]
-            found += comparing._change(*logs).p_value * rows < 0.05
-        assert found / 300 == pytest.approx(comparing.POWER, abs=0.12)
-
-
 def test_needed_runs_grow_with_noise_and_rows() -> None:
     needed = [
         comparing.runs_needed(deviation, rows)
@@ -200,9 +183,6 @@ def test_missing_operation_is_a_row_with_a_note() -> None:
     assert f"{len(compared) - len(compared.query('runs > 0'))} rows are of one side only" in text
     assert "  sign  " not in text and "  verify  " in text
     assert tables.compared_table(compared).latex().isascii()
-
-
-def test_given_times_have_no_verdict() -> None:
     given = [run.assign(samples=0) for run in side(*QUIET)]
     compared = pq.bench.compare_runs({"a": side(*QUIET), "b": given})
     assert (compared["reason"] == "a given number, not a measurement").all()

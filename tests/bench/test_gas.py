@@ -67,6 +67,9 @@ def test_price_is_the_ratio_of_times_times_the_price_in_force(monkeypatch):
     assert row["anchor_gas"] == 3000
     assert row["benchmark_gas"] == pytest.approx(2 * 841)
     assert row["calldata_gas"] == 16 * row["input_bytes"]
+    # That of Stellar includes the bytes of the message.
+    stellar = rows.loc[("ECDSA-P256", "own ECDSA-P256", "stellar")]
+    assert stellar["gas"] == pytest.approx(4 * (377_524 + 100 * 4068 / 128))
     _, rows = priced(monkeypatch, seconds, anchor_gas=1000.0)
     row = rows.loc[("ECDSA-P256", "own ECDSA-P256", "evm")]
     assert (row["gas"], row["benchmark_gas"]) == pytest.approx((2000, 2 * 841))
@@ -94,48 +97,27 @@ def test_given_time_is_priced_by_its_own_anchor_only(monkeypatch, here):
         assert row["reason"] == f"given: a paper; time of another machine: {remedy}"
 
 
-def test_price_of_the_anchor_includes_the_bytes_of_its_message(monkeypatch):
-    _, rows = priced(monkeypatch, {"ECDSA-P256": [2.0, 2.0]})
-    stellar = rows.loc[("ECDSA-P256", "own ECDSA-P256", "stellar")]
-    assert stellar["gas"] == pytest.approx(2 * (377_524 + 100 * 4068 / 128))
-
-
-def test_interval_is_of_the_median_and_not_of_single_rounds(monkeypatch):
-    # A quarter of the rounds take ten times as long: they are in a range of 90 % of the rounds, but
-    # the median of 40 rounds does not depend on them.
-    seconds = {"ECDSA-P256": [1.0, 10.0, 1.01, 0.99] * 10}
-    _, rows = priced(monkeypatch, seconds)
-    row = rows.loc[("ECDSA-P256", "own ECDSA-P256", "evm")]
-    assert 3000 * 0.98 < row["low"] <= row["gas"] <= row["high"] < 3000 * 1.02
-
-
-def test_clients_are_rows_with_parts_and_are_closed(monkeypatch):
-    monkeypatch.setattr(verification, "WARM_UP_SECONDS", 0.0)
-    monkeypatch.setattr(verification, "signed_cases", lambda name: ((Case(b"", b"", b""),), None))
-    client = FakeClient("circl", {"ECDSA-P256": 4.0})
-    _, rows = priced(monkeypatch, {"ECDSA-P256": [2.0, 2.0]}, clients=[client])
-    row = rows.loc[("ECDSA-P256", "circl", "evm")]
-    assert (row["gas"], row["verify_seconds"]) == (4 * 3000, 4.0)
-    assert (row["decode_key_seconds"], row["version"]) == (1.0, "2.0")
-    assert rows.loc[("ECDSA-P256", "own ECDSA-P256", "evm"), "gas"] == 2 * 3000
-    assert client.closed
-
-
-def test_units_are_anchored_by_the_client_of_the_chain(monkeypatch):
+def test_clients_are_rows_with_parts_and_anchor_the_units_of_their_chains(monkeypatch):
     monkeypatch.setattr(verification, "WARM_UP_SECONDS", 0.0)
     monkeypatch.setattr(verification, "signed_cases", lambda name: ((Case(b"", b"", b""),), None))
     clients = [
+        FakeClient("circl", {"ECDSA-P256": 4.0}),
         FakeClient("Bouncy Castle", {"ecrecover": 20.0}),
         FakeClient("ed25519-dalek", {"Ed25519": 0.5}),
     ]
     _, rows = priced(monkeypatch, {"ECDSA-P256": [2.0, 2.0]}, clients=clients)
-    tron, near, evm = (
-        rows.loc[("ECDSA-P256", "own ECDSA-P256", unit)] for unit in ("tron", "near", "evm")
-    )
-    assert tron["gas"] == pytest.approx(3000 * 2 / 20)
-    assert near["gas"] == pytest.approx(4 * 70.3e9)
-    assert near["anchor_verifier"] == "ed25519-dalek"
-    assert evm["anchor_verifier"] == "own ecrecover"
+    row = rows.loc[("ECDSA-P256", "circl", "evm")]
+    assert (row["gas"], row["verify_seconds"]) == (4 * 3000, 4.0)
+    assert (row["decode_key_seconds"], row["version"]) == (1.0, "2.0")
+    assert all(client.closed for client in clients)
+    for unit, gas_of, anchor in (
+        ("evm", 2 * 3000, "own ecrecover"),
+        ("tron", 3000 * 2 / 20, "Bouncy Castle"),
+        ("near", 4 * 70e9, "ed25519-dalek"),
+    ):
+        row = rows.loc[("ECDSA-P256", "own ECDSA-P256", unit)]
+        assert row["gas"] == pytest.approx(gas_of, rel=5e-3)
+        assert row["anchor_verifier"] == anchor
 
 
 def test_missing_clients_are_rows_with_their_remedy(monkeypatch):
@@ -151,29 +133,25 @@ def test_missing_clients_are_rows_with_their_remedy(monkeypatch):
     assert tron["reason"] == f"ecrecover by Bouncy Castle was not timed: {absent.reason}"
 
 
-def test_unsupported_schemes_are_rows(monkeypatch):
-    def fails(name):
-        raise {"ecrecover": PackageMissing, "Ed25519": CryptoFailure}[name](f"no {name}")
-
-    monkeypatch.setattr(gas, "own", fails)
-    rows = gas.measure_gas([], rounds=2).set_index(["algorithm", "unit"])
-    row = rows.loc[("ecrecover", "evm")]
-    assert (row["status"], row["reason"], row["verifier"]) == ("unsupported", "no ecrecover", OWN)
-    row = rows.loc[("Ed25519", "evm")]
-    assert (row["status"], row["reason"]) == ("failed", "no Ed25519")
-
-
-def test_client_that_fails_later_is_a_failed_row(monkeypatch):
+def test_schemes_that_cannot_be_timed_are_rows(monkeypatch):
     class Late(Fake):
         def round(self) -> Times:
             raise CryptoFailure("too late")
 
-    verifiers = {"ecrecover": Fake([1.0] * 2), "Ed25519": Fake([1.0] * 2), "ML-DSA-44": Late([])}
-    monkeypatch.setattr(gas, "own", verifiers.__getitem__)
+    def own(name):
+        if name == "ML-DSA-44":
+            return Late([])
+        raise {"ecrecover": PackageMissing, "Ed25519": CryptoFailure}[name](f"no {name}")
+
+    monkeypatch.setattr(gas, "own", own)
     rows = gas.measure_gas(["ML-DSA-44"], rounds=2).set_index(["algorithm", "unit"])
-    assert rows.loc[("ML-DSA-44", "evm"), "status"] == "failed"
-    assert rows.loc[("ML-DSA-44", "evm"), "reason"] == "too late"
-    assert rows.loc[("ecrecover", "evm"), "status"] == "ok"
+    for name, status, reason, verifier in (
+        ("ecrecover", "unsupported", "no ecrecover", OWN),
+        ("Ed25519", "failed", "no Ed25519", OWN),
+        ("ML-DSA-44", "failed", "too late", "fake"),
+    ):
+        row = rows.loc[(name, "evm")]
+        assert (row["status"], row["reason"], row["verifier"]) == (status, reason, verifier)
 
 
 @pytest.mark.native
@@ -201,18 +179,12 @@ def test_check_of_the_anchor_states_the_ratio_in_force_and_the_measured_one(monk
     )
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"anchor_gas": 0.0}, "anchor_gas must be above 0"),
-        ({"rounds": 1}, "rounds must be a whole number from 2 to 1000.* got 1"),
-        ({"rounds": 1001}, "rounds must be .* got 1001"),
-        ({"rounds": 2.5}, "rounds must be .* got 2.5"),
-    ],
-)
-def test_wrong_use_is_rejected(given, message):
-    with pytest.raises(UsageError, match=message):
-        gas.measure_gas(["ECDSA-P256"], **given)
+def test_wrong_use_is_rejected():
+    with pytest.raises(UsageError, match="anchor_gas must be above 0"):
+        gas.measure_gas(["ECDSA-P256"], anchor_gas=0.0)
+    for rounds in (1, 1001, 2.5):
+        with pytest.raises(UsageError, match=f"rounds must be a whole number.* got {rounds}"):
+            gas.measure_gas(["ECDSA-P256"], rounds=rounds)
 
 
 def test_time_of_a_word_is_the_median_of_the_rounds(monkeypatch):

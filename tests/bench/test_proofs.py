@@ -49,12 +49,9 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
 
 def test_sizes_are_signatures_or_merged_proofs() -> None:
     assert proofs.parse_sizes(["16", "1024", "2x64"]) == [(1, 16), (1, 1024), (2, 64)]
-
-
-@pytest.mark.parametrize("size", ["0", "-1", "1x64", "x64", "2x", "2x0", "99x1000", "64.0", "٣"])
-def test_other_sizes_are_rejected(size: str) -> None:
-    with pytest.raises(UsageError, match="a size must be"):
-        proofs.parse_sizes([size])
+    for size in ("0", "-1", "1x64", "x64", "2x", "2x0", "99x1000", "64.0", "٣"):
+        with pytest.raises(UsageError, match="a size must be"):
+            proofs.parse_sizes([size])
 
 
 def test_each_size_is_a_row_and_is_signed_for_once(
@@ -87,7 +84,7 @@ def test_kept_signatures_are_not_made_again(
     assert file.stat().st_size == 100 * proofs._ROW_BYTES
 
 
-def test_without_the_package_a_row_says_so(
+def test_a_missing_package_or_instruction_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def missing(package: str) -> str:
@@ -96,12 +93,9 @@ def test_without_the_package_a_row_says_so(
     monkeypatch.setattr(proofs, "version", missing)
     assert main(["bench", "--proofs", "16"]) == 1
     assert "py-lean-pq is not installed: pip install py-lean-pq" in capsys.readouterr().out
-
-
-def test_a_processor_without_its_instructions_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proofs, "version", lambda package: "0.7.0")
     monkeypatch.setattr(proofs.machine, "cpu_flags", lambda: frozenset({"avx2"}))
-    assert proofs.unavailable_reason() == ("this processor lacks pclmulqdq, which py-lean-pq needs")
+    assert proofs.unavailable_reason() == "this processor lacks pclmulqdq, which py-lean-pq needs"
 
 
 def test_the_command_shows_and_saves_proofs(
@@ -132,12 +126,6 @@ def test_a_measured_prover_has_the_values_of_its_file(
     assert prover.verify_seconds(4096) == 0.015
     assert prover.memory_bytes == pytest.approx(5e8 + 7e6 * 256)
     assert (prover.algorithm, prover.signature_bytes) == ("leanXMSS", 2404)
-
-
-def test_a_file_without_a_proof_is_no_prover(
-    installed: list[tuple[object, ...]], tmp_path: Path
-) -> None:
-    file = tmp_path / "proofs.csv"
     results.save(proofs.measure_proofs([(2, 64)]), file)
     with pytest.raises(DataError, match="must have a proof of signatures"):
         provers.read_measured(file)

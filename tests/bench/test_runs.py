@@ -41,24 +41,16 @@ def test_history_has_every_added_run(tmp_path: Path) -> None:
         runs.append(run_of("m"), tmp_path / "other.csv")
 
 
-def test_runs_of_one_second_are_separate(tmp_path: Path) -> None:
-    """Dates have seconds, and a short run takes less; two runs must not count as one."""
-    for factor in (1, 2):
-        runs.append(run_of("m", factor, date="2026-11-01T00:00:00"), tmp_path / "old.csv")
-    sides = runs.named_sides(tmp_path / "old.csv", [run_of("m")])
-    assert [len(side) for side in sides.values()] == [2, 1]
-    assert list(sides) == ["old", "m"]
-
-
 def test_history_is_one_side_next_to_others_and_several_alone(tmp_path: Path) -> None:
-    for day in (1, 2, 3):
-        runs.append(run_of("m", date=f"2026-11-0{day}"), tmp_path / "old.csv")
-    alone = runs.named_sides(tmp_path / "old.csv")
-    assert list(alone) == ["2026-11-01", "2026-11-02", "2026-11-03"]
-    assert len(runs.named_sides([tmp_path / "old.csv", run_of("m")])["old"]) == 3
-
-
-def test_side_of_two_machines_is_rejected() -> None:
+    history = tmp_path / "old.csv"
+    for day in (1, 2, 2):  # two short runs of one second must not count as one
+        runs.append(run_of("m", date=f"2026-11-0{day}"), history)
+    assert list(runs.named_sides(history)) == ["2026-11-01", "2026-11-02", "2026-11-02 (2)"]
+    for sides in (
+        runs.named_sides(history, [run_of("m")]),
+        runs.named_sides([history, run_of("m")]),
+    ):
+        assert {name: len(side) for name, side in sides.items()} == {"old": 3, "m": 1}
     with pytest.raises(DataError, match="must be of one machine; got m1, m2"):
         runs.named_sides({"old": [run_of("m1"), run_of("m2")], "new": run_of("m1")})
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from copy import copy
+from dataclasses import dataclass
 from functools import cache
 from hashlib import shake_256
 from itertools import pairwise
@@ -39,9 +40,7 @@ def with_signature(transaction: Transaction, index: int, signature: bytes) -> Tr
 
 def unchecked(credential: Credential, signature: bytes) -> Credential:
     """Return a credential with another signature, without its checks."""
-    changed = object.__new__(Credential)
-    for row in fields(credential):
-        object.__setattr__(changed, row.name, getattr(credential, row.name))
+    changed = copy(credential)
     object.__setattr__(changed, "signature", signature)
     return changed
 

@@ -64,21 +64,17 @@ def test_published_vectors_have_these_sizes(vector):
                 assert p2mr.framing_bytes(name, *sizes, depth) + sum(sizes) == expected
 
 
-@pytest.mark.parametrize("depth", [0, 1, 2, 128])
-def test_schnorr_witness_has_the_length_of_bip_360(depth):
-    assert p2mr.framing_bytes("Schnorr-secp256k1", 33, 64, depth) + 33 + 64 == 103 + 32 * depth + (
-        2 if depth == 128 else 0
-    )
-
-
-@pytest.mark.parametrize("name", ["ML-DSA-44", "Falcon-512", "Falcon-1024"])
-def test_long_keys_and_signatures_have_longer_lengths(name):
-    row = get(name)
-    key, signature = row.public_key_bytes, row.signature_bytes
-    # OP_PUSHDATA2 has three bytes, a length of 253 or more has three.
-    script = b"\x4d" + key.to_bytes(2, "little") + bytes(key) + b"\xac"
-    expected = len(witness(signature, script, bytes(33)))
-    assert p2mr.framing_bytes(name, key, signature, 1) + key + signature == expected
+def test_witnesses_have_the_length_of_bip_360():
+    for depth, more in ((0, 0), (1, 0), (2, 0), (128, 2)):
+        framing = p2mr.framing_bytes("Schnorr-secp256k1", 33, 64, depth)
+        assert framing + 33 + 64 == 103 + 32 * depth + more
+    for name in ("ML-DSA-44", "Falcon-512", "Falcon-1024"):
+        row = get(name)
+        key, signature = row.public_key_bytes, row.signature_bytes
+        # OP_PUSHDATA2 has three bytes, a length of 253 or more has three.
+        script = b"\x4d" + key.to_bytes(2, "little") + bytes(key) + b"\xac"
+        expected = len(witness(signature, script, bytes(33)))
+        assert p2mr.framing_bytes(name, key, signature, 1) + key + signature == expected
 
 
 def test_plan_of_bip_360_has_these_witnesses():
