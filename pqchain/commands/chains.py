@@ -89,9 +89,8 @@ def study(
         raise UsageError(f"--show needs a ready study; got the file {name}")
     from pqchain import results
     from pqchain import study as studies
-    from pqchain.study import files, tables
+    from pqchain.study import analysis, files
     from pqchain.study import page as pages
-    from pqchain.study import sensitivity as analysis
     from pqchain.study import text as texts
     from pqchain.study.figures import OUTPUTS
 
@@ -118,7 +117,7 @@ def study(
         "figures": console.records(findings.frame),
     }
     # The page takes much longer, because its sensitivity evaluates the model many times.
-    console.show(form, data, *tables.parts(findings, all_))
+    console.show(form, data, *texts.parts(findings, all_))
     if page is not None:
         studies.write(studies.analyse(findings, output=figure), page)
         console.print_stderr(f"Saved: {page}")
@@ -128,7 +127,8 @@ def study(
 def _outcomes(form: values.Format, frame: Any, preset: Any, output: Path | None) -> int:
     from pqchain import costs as costing
     from pqchain.bench import operations, presets
-    from pqchain.study import analysis, tables
+    from pqchain.study import analysis
+    from pqchain.study import text as texts
 
     if frame is None:
         operations_of = ["generate_keypair", "sign", "verify"]
@@ -138,7 +138,7 @@ def _outcomes(form: values.Format, frame: Any, preset: Any, output: Path | None)
         )  # fmt: skip
     predicted = analysis.predictions(costing.from_frame(frame))
     console.save(predicted, output, provenance=frame.attrs.get("provenance", {}))
-    return console.show(form, console.records(predicted), tables.outcomes_table(predicted))
+    return console.show(form, console.records(predicted), texts.outcomes_table(predicted))
 
 
 def whatif(

@@ -1,5 +1,5 @@
 from .analysis import Analysis as Analysis, analyse as analyse
-from .analysis import cost_on_chains as cost_on_chains
+from .analysis import cost_on_chains as cost_on_chains, plane as plane, tornado as tornado
 from .answer import Answer as Answer, whatif as whatif
 from .explorer import Explorer as Explorer, explore as explore
 from .figures import QUANTITIES as QUANTITIES, evaluate as evaluate
@@ -9,5 +9,4 @@ from .plans import OTHER_NAMES as OTHER_NAMES, ready as ready
 from .plans import ready_names as ready_names, titles as titles
 from .files import load as load
 from .sampling import Findings as Findings, run as run
-from .sensitivity import plane as plane, tornado as tornado
 from .text import conclusions as conclusions

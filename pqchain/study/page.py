@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from pqchain import figures, plots
 from pqchain.errors import UsageError
@@ -13,7 +15,7 @@ from pqchain.render import html
 from pqchain.render.html import Markup
 from pqchain.render.table import Column, Shown, Table
 from pqchain.results.files import check_writable, write_atomically
-from pqchain.study import queueing, tables, text
+from pqchain.study import queueing, text
 from pqchain.study.analysis import Analysis
 from pqchain.study.sampling import Findings
 
@@ -43,24 +45,24 @@ def check_page(path: str | Path) -> Path:
 def markup(analysis: Analysis, opening: Sequence[str] = ()) -> str:
     """Return the page of a study as HTML, with further sentences at its beginning."""
     findings, plan = analysis.findings, analysis.findings.plan
-    outcomes = _folded("Outcomes of all chains", tables.outcomes_table(analysis.outcomes))
-    sections: dict[str, tuple[str, ...]] = {
-        "calibration": (
-            "The model compared with today",
-            tables.calibration_table(findings.calibration).html(),
-        ),
-        "limits": ("Binding limits", _capacity(findings)),
-        "figures": ("Figures by scheme", _folded("All figures", tables.figures_table(findings))),
-        "load": ("Latency and load", *_load(analysis)),
-        "migration": ("Migration", *_migration(analysis)),
-        "outcomes": ("Published outcomes", outcomes),
-        "sensitivity": ("Sensitivity", *_tornado(analysis)),
-        "plane": ("Best scheme by two inputs", *_plane(analysis)),
-        "inputs": ("Inputs", _folded("All inputs", tables.inputs_table(plan))),
-        "sources": ("Sources", _folded("Sources of all figures", tables.sources_table(findings))),
-    }
+    outcomes = _folded("Outcomes of all chains", text.outcomes_table(analysis.outcomes))
+    calibration = text.calibration_table(findings.calibration).html()
+    tornado, plane, load = analysis.tornado, analysis.plane, analysis.load
+    moves = analysis.migration
     # Sections without content are those of features that the plan does not have.
-    sections = {name: parts for name, parts in sections.items() if len(parts) > 1}
+    rows: tuple[tuple[str, str, Iterable[Markup]], ...] = (
+        ("calibration", "The model compared with today", [calibration]),
+        ("limits", "Binding limits", [_capacity(findings)]),
+        ("figures", "Figures by scheme", [_folded("All figures", text.figures_table(findings))]),
+        ("load", "Latency and load", () if load.empty else _load(load)),
+        ("migration", "Migration", () if moves is None else _migration(analysis, moves)),
+        ("outcomes", "Published outcomes", [outcomes]),
+        ("sensitivity", "Sensitivity", () if tornado.empty else _tornado(tornado)),
+        ("plane", "Best scheme by two inputs", () if plane is None else _plane(plane)),
+        ("inputs", "Inputs", [_folded("All inputs", text.inputs_table(plan))]),
+        ("sources", "Sources", [_folded("Sources of all figures", text.sources_table(findings))]),
+    )
+    sections = [(name, title, parts) for name, title, of in rows if (parts := list(of))]
     # Apart from the results, in the colour of a failure: a reader must not take them for one.
     warnings = text.warnings(findings)
     caution = html.element("div", html.bullets(warnings), class_="verdict bad", role="alert")
@@ -76,14 +78,14 @@ def markup(analysis: Analysis, opening: Sequence[str] = ()) -> str:
         html.element("p", times, class_="byline"),
         html.element("p", text.status(plan), class_="byline"),
     )
-    contents = [(name, title) for name, (title, *_) in sections.items()]
-    body = (html.section(name, *parts) for name, parts in sections.items())
+    contents = [(name, title) for name, title, _ in sections]
+    body = (html.section(name, title, *parts) for name, title, parts in sections)
     return html.document(plan.title, contents, head, *body)
 
 
 def _cards(findings: Findings) -> Markup:
     """Return the main figures of each scheme, side by side: a table of many would be too wide."""
-    table = tables.main_table(findings)
+    table = text.main_table(findings)
     names = [str(row[0]) for row in table.rows]
     cards = []
     for at, column in enumerate(table.columns[1:], start=1):
@@ -117,24 +119,8 @@ def _capacity(findings: Findings) -> Markup:
     )
 
 
-def _load(analysis: Analysis) -> tuple[Markup, ...]:
-    curve = analysis.load
-    if curve.empty:
-        return ()
-    few = curve[curve["load"].isin(queueing.LOADS)]
-    wide = few.pivot(index="load", columns="algorithm", values="latency_seconds").reset_index()
-    names = list(dict.fromkeys(curve["algorithm"]))
-    table = Table.of(
-        wide,
-        [
-            Column("share of the capacity", numeric=True, key="load", unit="share"),
-            *(Column(name, numeric=True, unit="s") for name in names),
-        ],
-        caption="Mean latency of a transaction by load, with its wait in the queue: a closed form.",
-        source=[Kind.MODELLED],
-        style="figures",
-    )
-    plot = _figure(
+def _load(curve: pd.DataFrame) -> Iterator[Markup]:
+    yield _figure(
         "load",
         plots.plot_load(curve),
         "Lines: mean latency by arrivals for each scheme, up to 98 % of its capacity; the table "
@@ -142,14 +128,17 @@ def _load(analysis: Analysis) -> tuple[Markup, ...]:
         "Latency of a transaction by arrivals, with its wait in the queue: transactions arrive as "
         "a Poisson process, blocks take the oldest first (Spitzer's sum for the rest).",
     )
-    return plot, table.html()
+    few = curve[curve["load"].isin(queueing.LOADS)]
+    wide = few.pivot(index="load", columns="algorithm", values="latency_seconds").reset_index()
+    columns = [Column("share of the capacity", numeric=True, key="load", unit="share")]
+    columns += [Column(name, numeric=True, unit="s") for name in curve["algorithm"].unique()]
+    caption = "Mean latency of a transaction by load, with its wait in the queue: a closed form."
+    yield _modelled(wide, columns, caption, style="figures")
 
 
-def _migration(analysis: Analysis) -> tuple[Markup, ...]:
-    frame, chain = analysis.migration, analysis.findings.plan.chain
-    if frame is None:
-        return ()
-    plot = _figure(
+def _migration(analysis: Analysis, frame: pd.DataFrame) -> Iterator[Markup]:
+    chain = analysis.findings.plan.chain
+    yield _figure(
         "migration",
         plots.plot_migration(frame),
         "Lines by day: share of the accounts that moved, and growth of the chain per day.",
@@ -157,15 +146,11 @@ def _migration(analysis: Analysis) -> tuple[Markup, ...]:
         f"{analysis.algorithm}: {chain.moving_share:.0%} of each block is for moves, half of the "
         f"accounts ask within {chain.adoption_days:g} days.",
     )
-    return (plot,)
 
 
-def _tornado(analysis: Analysis) -> tuple[Markup, ...]:
-    frame = analysis.tornado
-    if frame.empty:
-        return ()
+def _tornado(frame: pd.DataFrame) -> Iterator[Markup]:
     output, algorithm = humanize(frame["output"].iloc[0]), frame["algorithm"].iloc[0]
-    plot = _figure(
+    yield _figure(
         "tornado",
         plots.plot_tornado(frame),
         f"Bars: {output} with {algorithm} when one input at a time is halved or doubled; the table "
@@ -176,19 +161,18 @@ def _tornado(analysis: Analysis) -> tuple[Markup, ...]:
     titles = {"low": "halved", "base": "as it is", "high": "doubled"}
     unit = frame["unit"].iloc[0]
     values = (Column(title, numeric=True, key=key, unit=unit) for key, title in titles.items())
-    columns = [Column("input", show=humanize), *values]
-    caption = "The values of the plot."
-    return plot, Table.of(frame, columns, caption=caption, source=[Kind.MODELLED]).html()
+    yield _modelled(frame, [Column("input", show=humanize), *values], "The values of the plot.")
 
 
-def _plane(analysis: Analysis) -> tuple[Markup, ...]:
-    if analysis.plane is None:
-        return ()
-    plot = _figure(
+def _plane(frame: pd.DataFrame) -> Iterator[Markup]:
+    yield _figure(
         "plane",
-        plots.plot_plane(analysis.plane),
+        plots.plot_plane(frame),
         "A plane of two inputs, each cell with the post-quantum scheme of the greatest capacity.",
         "The post-quantum scheme of the greatest capacity. To the left fewer transactions carry "
         "their key (×1/16: one in 16), upwards every verification is slower.",
     )
-    return (plot,)
+
+
+def _modelled(frame: pd.DataFrame, columns: list[Column], caption: str, **style: Any) -> Markup:
+    return Table.of(frame, columns, caption=caption, source=[Kind.MODELLED], **style).html()

@@ -18,7 +18,7 @@ from pqchain.checks import Declaration, Doc, declared
 from pqchain.costs import Costs
 from pqchain.errors import PqchainError, UnknownName, UsageError, short_repr
 from pqchain.figures import Unit
-from pqchain.study import provers, rules
+from pqchain.study import provers
 from pqchain.study.inputs import (
     PARAMETERS,
     ChainInputs,
@@ -30,6 +30,7 @@ from pqchain.study.inputs import (
     TransactionInputs,
     VoteInputs,
     law_defaults,
+    wrong_combinations,
 )
 from pqchain.works import papers
 
@@ -116,7 +117,7 @@ class Plan:
         if not problems:
             made = {name: TABLES[name](**keys) for name, keys in groups.items()}
             plan = cls(**rest, **made)
-            problems = [_problem(*row) for row in rules.wrong_combinations(plan)]
+            problems = [_problem(*row) for row in wrong_combinations(plan)]
         if problems:
             raise ImpossiblePlan(problems)
         return plan

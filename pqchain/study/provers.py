@@ -151,8 +151,8 @@ def read_measured(path: Path) -> Prover:
     proofs that were merged in a pair. Raises DataError.
     """
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = [row for row in csv.DictReader(file) if row["status"] == "ok"]
+        lines = path.read_text(encoding="utf-8").splitlines()
+        rows = [row for row in csv.DictReader(lines) if row["status"] == "ok"]
         text = path.with_suffix(".json").read_text(encoding="utf-8")
         provenance = json.loads(text)["provenance"]
         ordered = sorted(rows, key=lambda row: int(row["signatures"]))
@@ -165,9 +165,7 @@ def read_measured(path: Path) -> Prover:
             "title": f"py-lean-pq {largest['version']}: leanXMSS signatures into one proof",
             "algorithm": largest["algorithm"],
             "rates": ((float(largest["cores"]), count / seconds),),
-            "proofs": tuple(
-                (float(row["signatures"]), float(row["proof_bytes"])) for row in proven
-            ),
+            "proofs": tuple((float(r["signatures"]), float(r["proof_bytes"])) for r in proven),
             "merge_seconds": float(pairs[-1]["prove_seconds"]) if pairs else None,
             "verifications": ((float(count), float(largest["verify_seconds"])),),
             "signature_bytes": float(largest["signature_bytes"]),

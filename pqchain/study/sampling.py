@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any
@@ -15,6 +16,7 @@ from tqdm import tqdm
 
 from pqchain import algorithms, crypto
 from pqchain import costs as costing
+from pqchain.algorithms import DECODE_KEY, SIGNATURE_OPERATIONS
 from pqchain.bench import aggregates, operations, presets, variation
 from pqchain.bench.presets import PresetName
 from pqchain.checks import integer
@@ -147,52 +149,37 @@ def measured(
     plan: Plan, *, passes: int = PASSES, preset: PresetName | None = None, progress: bool = False
 ) -> CostSamples:
     """Measure the schemes of a plan in several passes, each with one timing round."""
-    chosen = preset or presets.preset()
+    defined = {row.algorithm for row in plan.own_schemes}
+    names = [name for name in plan.names if name not in defined]
+    if not names:
+        raise UsageError("algorithms must include a scheme of the registry to measure; add one")
+    chosen, asked = preset or presets.preset(), [*SIGNATURE_OPERATIONS, DECODE_KEY]
+    # The study states the variation over all passes, instead of a warning about each.
+    options: Any = {"preset": chosen, "rounds": 1, "progress": progress, "warn": False}
     tables, measurements = [], []
     spreads: dict[tuple[str, str], list[float]] = {}
     # One round in each pass, so that a slow phase of the machine falls into one pass of all schemes
     # and not into all passes of one scheme.
     for _ in range(passes):
         frames = [
-            operations.measure(
-                name,
-                [*algorithms.SIGNATURE_OPERATIONS, algorithms.DECODE_KEY],
-                _implementations(name),
-                preset=chosen,
-                rounds=1,
-                progress=progress,
-                warn=False,  # the study states the variation over all passes
-            )
-            for name in _to_measure(plan)
+            operations.measure(name, asked, _implementations(name), **options)
+            for name in (*names, *validation.only_observed(plan))
         ]
         joined = pd.concat(frames, ignore_index=True)
         joined.attrs = frames[0].attrs
         measurements.append(joined)
         table = _of(plan, costing.from_frame(joined))
         if BLS in (plan.votes.vote_aggregation, plan.transaction.transaction_aggregation):
-            table, deviation = _with_aggregates(table)
+            deviation = 0.0
+            with suppress(Unsupported):
+                made, deviation = aggregates.measure_aggregates()
+                table = replace(table, aggregates=made)
             spreads.setdefault((_AGGREGATES, "verify_seconds"), []).append(deviation)
         tables.append(table)
         for algorithm, name, deviation in variation.spread(table, joined):
             spreads.setdefault((algorithm, name), []).append(deviation)
     spread = ((*key, float(np.median(several))) for key, several in spreads.items())
     return CostSamples(tuple(tables), tuple(spread), variation.drift(tables[0], measurements))
-
-
-def _with_aggregates(table: CostTable) -> tuple[CostTable, float]:
-    try:
-        costs, deviation = aggregates.measure_aggregates()
-    except Unsupported:
-        return table, 0.0
-    return replace(table, aggregates=costs), deviation
-
-
-def _to_measure(plan: Plan) -> list[str]:
-    defined = {row.algorithm for row in plan.own_schemes}
-    names = [name for name in plan.names if name not in defined]
-    if not names:
-        raise UsageError("algorithms must include a scheme of the registry to measure; add one")
-    return [*names, *validation.only_observed(plan)]
 
 
 def _implementations(name: str) -> list[str] | None:
@@ -318,15 +305,11 @@ def run(
 
 
 def times_of(
-    plan: Plan,
-    measurements: pd.DataFrame | None = None,
-    *,
-    preset: PresetName | None = None,
-    progress: bool = False,
+    plan: Plan, measurements: pd.DataFrame | None = None, **options: Any
 ) -> tuple[CostSamples, tuple[str, ...]]:
     """Return a plan's times, known or measured now, with warnings about the measurement.
 
-    Raises as `run` does.
+    `options` are those of `measured`. Raises as `run` does.
     """
     # Reported here and not by the plan: sliders pass through such plans on the way to others.
     if plan.bundled and plan.bundled not in plan.names:
@@ -340,10 +323,9 @@ def times_of(
     if times is None:
         # Before the measurement: afterwards the load is that of the measurement itself.
         if (busy := machine.load_share()) > BUSY:
-            warnings.append(
-                f"the machine was busy before the measurement: {busy:.0%} of its processors"
-            )
-        times = measured(plan, preset=preset, progress=progress)
+            share = f"{busy:.0%} of its processors"
+            warnings.append(f"the machine was busy before the measurement: {share}")
+        times = measured(plan, **options)
         warnings += times.unsteady()
     return times, tuple(warnings)
 

@@ -10,7 +10,7 @@ from pqchain.study import Plan, load
 from pqchain.study.chain import Use, use
 from pqchain.study.plan import INPUTS
 from pqchain.study.sampling import CostSamples, Findings, sample
-from pqchain.study.tables import parts
+from pqchain.study.text import parts
 
 _SECONDS = {
     "ECDSA-secp256k1": (35e-6, 45e-6), "ML-DSA-44": (75e-6, 33e-6), "Falcon-512": (300e-6, 44e-6),

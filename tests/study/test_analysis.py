@@ -10,7 +10,7 @@ from pqchain.costs import Costs, CostTable, MissingCosts
 from pqchain.errors import DataError
 from pqchain.study import analysis, cost_on_chains, load, ready_names
 from pqchain.study.figures import models
-from pqchain.study.tables import outcomes_table
+from pqchain.study.text import outcomes_table
 from tests.study.plans import COSTS
 
 WITH_NEAR = CostTable(

@@ -7,8 +7,16 @@ import pytest
 from pqchain.errors import UsageError
 from pqchain.study import analyse, load, model, write
 from pqchain.study.page import markup
-from pqchain.study.tables import figures_table, inputs_table, outcomes_table, sources_table
-from pqchain.study.text import conclusions, fit, status, warnings
+from pqchain.study.text import (
+    conclusions,
+    figures_table,
+    fit,
+    inputs_table,
+    outcomes_table,
+    sources_table,
+    status,
+    warnings,
+)
 from pqchain.study.validation import calibrate
 from tests.study import plans
 from tests.study.plans import plan, text

@@ -9,7 +9,7 @@ import pytest
 from pqchain import schemes
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import UsageError
-from pqchain.study import files, sampling, tables
+from pqchain.study import files, sampling, text
 from pqchain.study.text import warnings
 from tests import frames
 from tests.study import plans
@@ -46,7 +46,7 @@ def test_table_of_a_file_is_compared_and_labelled():
     for name in ("public_key_bytes", "signature_bytes", "sign_seconds", "verify_seconds"):
         assert tuple(rows.loc[name, ["kind", "source"]]) == ("given", "given: my thesis, table 2")
     assert "given: my thesis, table 2" in rows.loc["final_seconds", "source"]
-    assert ">given<" in tables.figures_table(found).html()
+    assert ">given<" in text.figures_table(found).html()
 
 
 def test_user_scheme_uses_its_numbers():

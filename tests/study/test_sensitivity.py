@@ -63,13 +63,9 @@ def test_classical_schemes_never_win():
     assert math.isnan(found["margin"].iloc[0])
     with pytest.raises(UsageError, match="must include a post-quantum scheme"):
         plane(plan(algorithms=("ECDSA-secp256k1",)), COSTS)
-    with pytest.raises(UnknownName, match="input to vary"):
-        plane(plan(), COSTS, across="weather")
 
 
 def test_no_winner_where_no_scheme_fits():
-    one = plan(algorithms=("SPHINCS+-SHA2-128s-simple",), block_bytes=10_000)
-    found = plane(
-        one, COSTS, across="block_bytes", across_factors=(0.5, 1.0), upwards_factors=(1.0,)
-    )
-    assert list(found["winner"]) == ["", "SPHINCS+-SHA2-128s-simple"]
+    one = plan(algorithms=("SPHINCS+-SHA2-128s-simple",), block_bytes=5_000)
+    found = plane(one, COSTS, across_factors=(1.0,), upwards_factors=(1.0,))
+    assert list(found["winner"]) == [""]

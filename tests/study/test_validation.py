@@ -10,7 +10,7 @@ from pqchain.study import load, ready, ready_names
 from pqchain.study.figures import models
 from pqchain.study.inputs import Observation
 from pqchain.study.sampling import CostSamples, known
-from pqchain.study.tables import calibration_table
+from pqchain.study.text import calibration_table
 from pqchain.study.validation import EXPECTED, FAR, calibrate, engines, large_errors
 from tests.study.plans import ALL_COSTS, COSTS, found, plan, text
 
