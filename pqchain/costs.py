@@ -26,6 +26,9 @@ GIVEN = "given: "
 """Prefix of the source of a user-defined scheme; the user's text follows."""
 
 
+_SIZES = ("public_key_bytes", "signature_bytes")
+
+
 class MissingCosts(DataError, KeyError):
     """A cost table lacks an algorithm or one of its times; the message gives the reason."""
 
@@ -58,7 +61,7 @@ class Costs:
             _check_user_name(self.algorithm)
         elif (name := algorithms.get(self.algorithm).name) != self.algorithm:
             raise UsageError(f"{self.algorithm!r} is an alias; use the canonical name {name!r}")
-        for name in ("public_key_bytes", "signature_bytes"):
+        for name in _SIZES:
             integer(f"{name} of {self.algorithm}", getattr(self, name), least=1)
         for name in ("generate_keypair_seconds", "sign_seconds", "verify_seconds"):
             seconds = getattr(self, name)
@@ -79,38 +82,21 @@ class Costs:
 
     @classmethod
     def given(
-        cls,
-        name: str,
-        *,
-        public_key_bytes: int,
-        signature_bytes: int,
-        sign_seconds: float,
-        verify_seconds: float,
-        generate_keypair_seconds: float = math.nan,
-        decode_key_seconds: float = 0.0,
-        anchor_seconds: float = 0.0,
-        source: str,
+        cls, name: str, *, source: str, generate_keypair_seconds: float = math.nan, **numbers: Any
     ) -> Costs:
         """Return the costs of a scheme that the user defines by numbers.
 
-        `source` is a text with the provenance of the numbers. Raises UsageError for a name of the
-        registry, for sizes below 1 byte and for negative times.
+        `numbers` are the other fields of Costs: public_key_bytes, signature_bytes, sign_seconds,
+        verify_seconds, and if known decode_key_seconds and anchor_seconds. `source` is a text with
+        the provenance of the numbers. Raises UsageError for a name of the registry, for sizes below
+        1 byte and for negative times, and TypeError for a missing or unknown field.
 
         >>> Costs.given("Mine", public_key_bytes=1000, signature_bytes=300, sign_seconds=1e-3,
         ...             verify_seconds=1e-4, source="my thesis, table 2").source
         'given: my thesis, table 2'
         """
-        return cls(
-            algorithm=name,
-            public_key_bytes=public_key_bytes,
-            signature_bytes=signature_bytes,
-            generate_keypair_seconds=generate_keypair_seconds,
-            sign_seconds=sign_seconds,
-            verify_seconds=verify_seconds,
-            decode_key_seconds=decode_key_seconds,
-            anchor_seconds=anchor_seconds,
-            source=GIVEN + source,
-        )
+        times: Any = {"generate_keypair_seconds": generate_keypair_seconds}
+        return cls(algorithm=name, source=GIVEN + source, **times, **numbers)
 
     @property
     def is_given(self) -> bool:
@@ -212,9 +198,8 @@ class CostTable(Mapping[str, Costs]):
             if row.is_given and isinstance(name, str) and row.algorithm.lower() == name.lower():
                 return row
         canonical = algorithms.get(name).name
-        for row in self.rows:
-            if row.algorithm == canonical:
-                return row
+        if found := next((row for row in self.rows if row.algorithm == canonical), None):
+            return found
         reason = dict(self.gaps).get(canonical, "it is not in the table")
         raise MissingCosts(
             f"no costs of {canonical!r} in {self.source!r}: {reason}; "
@@ -281,22 +266,14 @@ def from_frame(measurements: pd.DataFrame, implementation: str | None = None) ->
         elif algorithm.name not in algorithms.ALGORITHMS:
             source = GIVEN + source
         decoding = measured.get(algorithms.DECODE_KEY, {"median_seconds": 0.0})
-        seconds = {
-            f"{name}_seconds": float(measured[name]["median_seconds"])
-            if name in measured
-            else math.nan
+        unknown: Any = {"median_seconds": math.nan}
+        seconds: dict[str, Any] = {
+            f"{name}_seconds": float(measured.get(name, unknown)["median_seconds"])
             for name in algorithm.operations
         }
-        rows.append(
-            Costs(
-                algorithm=algorithm.name,
-                public_key_bytes=algorithm.public_key_bytes,
-                signature_bytes=algorithm.signature_bytes,
-                **seconds,
-                decode_key_seconds=float(decoding["median_seconds"]),
-                source=source,
-            )
-        )
+        seconds["decode_key_seconds"] = float(decoding["median_seconds"])
+        sizes: Any = {name: getattr(algorithm, name) for name in _SIZES}
+        rows.append(Costs(algorithm=algorithm.name, **sizes, **seconds, source=source))
     if not rows:
         raise DataError(
             "the measurements have no signature scheme with a time of sign or verify"

@@ -255,11 +255,6 @@ def factor(value: float) -> str:
     return f"{TIMES}1/{round(1 / value)}" if is_inverse else f"{TIMES}{value:g}"
 
 
-def shortened(text: str) -> str:
-    """Shorten a hash of 64 hexadecimal digits to its first twelve; return other text unchanged."""
-    return f"{text[:12]}…" if len(text) == 64 else text
-
-
 def _with(number: str, unit: str) -> str:
     return f"{number}{NARROW_SPACE}{unit}" if unit and unit != "share" else number
 
@@ -273,18 +268,15 @@ def _all_digits(value: float) -> str:
 def _seconds(value: float, digits: int, exact: bool) -> str:
     if value == 0:
         return f"0{NARROW_SPACE}s"
-    if exact:
-        scale, prefix = next((pair for pair in _SMALL if abs(value) >= pair[0]), _SMALL[-1])
-        # Decimal: 0.097644 over 0.001 is 97.644 and not 97.64399999999999.
-        scaled = Decimal(repr(float(value))) / Decimal(repr(scale))
-        return _with(format(scaled.normalize(), "f"), f"{prefix}s")
-    for scale, unit in _LONG:
+    for scale, unit in () if exact else _LONG:
         if value >= 2 * scale:
             return _with(significant(value / scale, digits), unit)
     # The prefix follows from the rounded value: 999.6 µs is 1.00 ms.
-    rounded = float(f"{value:.{digits - 1}e}")
-    scale, prefix = next((pair for pair in _SMALL if abs(rounded) >= pair[0]), _SMALL[-1])
-    return _with(significant(rounded / scale, digits), f"{prefix}s")
+    shown = float(value if exact else f"{value:.{digits - 1}e}")
+    scale, prefix = next((pair for pair in _SMALL if abs(shown) >= pair[0]), _SMALL[-1])
+    # Decimal: 0.097644 over 0.001 is 97.644 and not 97.64399999999999.
+    scaled = (Decimal(repr(shown)) / Decimal(repr(scale))).normalize()
+    return _with(format(scaled, "f") if exact else significant(shown / scale, digits), f"{prefix}s")
 
 
 def _prefixed(value: float, unit: str, digits: int) -> tuple[str, str]:
