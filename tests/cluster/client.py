@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -47,9 +47,8 @@ def reencode(cluster: Cluster, changes: dict[str, Any], order: str) -> dict[str,
         if orders:
             strike(orders.pop())
 
-    for name in ("before", "after"):
-        if name in changes:
-            changes[name] = tuple(changes[name])
+    for name in {"before", "after"} & changes.keys():
+        changes[name] = tuple(changes[name])
     faults = tuple(reencoding.Fault(**fault) for fault in changes.pop("faults", ()))
     patient = {"timeout_seconds": 10.0, "stall_seconds": 60.0, "give_up_seconds": 60.0}
     scenario = reencoding.preset("quick", mode="cluster", **(patient | changes))
@@ -69,53 +68,25 @@ def reencode(cluster: Cluster, changes: dict[str, Any], order: str) -> dict[str,
 
 def run_delegates(cluster: Cluster, changes: dict[str, Any], order: str) -> dict[str, Any]:
     """Run delegates, and strike when three blocks are in the ledger of a worker."""
-    watch(order)
+    threading.Thread(target=watch, args=(order,), daemon=True).start()
     scenario = Scenario(
         algorithm="Falcon-512", costs=papers.costs("pqdpol"), network=named("star"),
         block_bytes=20_000, vote_phases=2, **changes,
     )  # fmt: skip
     run = delegates.run(scenario, mode="cluster", scheduler=cluster)
-    return {
-        "live": run.is_live,
-        "safe": run.is_safe,
-        "views": run.views,
-        "latency": run.latency_seconds,
-        "cluster": run.cluster,
-    }
+    return {"live": run.is_live, "safe": run.is_safe, "views": run.views}
 
 
 def watch(order: str) -> None:
-    """Strike from a thread, once a ledger of the run contains some blocks."""
-    parent = Path("/dev/shm")
-    earlier = set(parent.glob("pqchain-scratch-*"))
-
-    def wait() -> None:
-        while True:
-            ledgers = [
-                path
-                for folder in set(parent.glob("pqchain-scratch-*")) - earlier
-                for path in folder.glob("*/ledger.sqlite*")
-            ]
-            if sum(map(size, ledgers)) > 600_000:
-                strike(order)
-                return
-            time.sleep(0.05)
-
-    threading.Thread(target=wait, daemon=True).start()
-
-
-def size(path: Path) -> int:
-    """Return the size of a file in bytes, 0 if it has been removed."""
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
-
-
-PROTOCOLS: dict[str, Callable[[Cluster, dict[str, Any], str], dict[str, Any]]] = {
-    "reencode": reencode,
-    "delegates": run_delegates,
-}
+    """Strike once a ledger that is made from now on contains some blocks."""
+    parent, size, start = Path("/dev/shm"), 0, time.time()
+    while size <= 600_000:
+        time.sleep(0.05)
+        size = 0
+        for path in parent.glob("pqchain-scratch-*/*/ledger.sqlite*"):
+            with suppress(OSError):
+                size += path.stat().st_size * (path.stat().st_ctime > start)
+    strike(order)
 
 
 def main() -> None:
@@ -126,7 +97,9 @@ def main() -> None:
     settings = json.loads(changes)
     cluster = Cluster(scheduler=address, **settings.pop("placement", {}))
     try:
-        result = PROTOCOLS[protocol](cluster, settings, order)
+        result = {"reencode": reencode, "delegates": run_delegates}[protocol](
+            cluster, settings, order
+        )
     except PqchainError as error:
         result = {"error": f"{type(error).__name__}: {error}"}
     sys.stdout.write(json.dumps(result) + "\n")

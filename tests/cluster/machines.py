@@ -2,39 +2,42 @@
 
     python -m tests.cluster.machines 10        run until Ctrl-C; print the scheduler's address
 
-The scheduler has a namespace of its own, 10.98.0.100, in which clients run, too: `ip netns exec
-pqc<pid>-0-hub pqchain ...`. Worker i has 10.98.0.<i + 1>. Needs root and iproute2. The host's own
+The scheduler has a namespace of its own, 10.99.0.250, in which clients run, too: `ip netns exec
+pq<pid>-0-bridge pqchain ...`. Worker i has 10.99.0.<i + 1>. Needs root and iproute2. The host's own
 network is not changed, and all namespaces and processes are removed at the end.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from pqchain.scheduler import INSECURE
-from pqchain.wire.drivers import namespaces
+from pqchain.wire.drivers.link import Link
+from pqchain.wire.drivers.namespaces import Namespaces
 
 ROOT = Path(__file__).parents[2]
-SCHEDULER_PORT = 8786
 START_SECONDS = 300.0
 """Timeout of the start of a scheduler or worker; it decides no result."""
 
-_NUMBERS = itertools.count()
+_COUNT_WORKERS = """
+import sys
+from dask.distributed import Client
+with Client(sys.argv[1], timeout=120) as client:
+    print(len(client.run(lambda: 0, on_error="return")))
+"""
 
-NODE = b"pqchain.wire.drivers.live"
 
-
-class Machines:
+class Machines(ExitStack):
     """Context manager with a scheduler and `count` workers, each in a namespace of its own."""
 
     def __init__(
@@ -43,22 +46,27 @@ class Machines:
         folder: Path,
         *,
         protocol: str = "tcp",
-        options: Mapping[int, Mapping[str, Any]] = MappingProxyType({}),
+        prefixes: Mapping[int, Sequence[str]] = MappingProxyType({}),
+        kinds: Mapping[int, str] = MappingProxyType({}),
         **environment: str,
     ) -> None:
         """Write logs below `folder`; `environment` is added to that of all processes.
 
-        `options` are those of `start_worker` for some workers, by their numbers.
+        `prefixes` are commands that start some workers, by their numbers; `kinds` are changes to
+        workers, see `other_worker`.
         """
-        self._worker_options = options
+        super().__init__()
         self.count, self.folder, self.protocol = count, folder, protocol
-        self._address = f"{protocol}://10.98.0.100:{SCHEDULER_PORT}"
+        self._prefixes, self._kinds = prefixes, kinds
+        self._address = f"{protocol}://10.99.0.250:8786"
         self.address = self._address if protocol == "tls" else f"{INSECURE}{self._address}"
         """Address for clients of pqchain."""
         self.workers: dict[int, subprocess.Popen[bytes]] = {}
         self.scheduler: subprocess.Popen[bytes]
-        # Several clusters may exist at a time.
-        self._prefix = f"pqc{os.getpid()}-{next(_NUMBERS)}"
+        self.network = Namespaces(count, Link())
+        self.hub = self.network.bridge
+        """Namespace of the bridge, the scheduler and the clients."""
+        self.name, self.host = self.network.name, self.network.host
         self._environment = {
             **os.environ,
             "PYTHONPATH": str(ROOT),
@@ -66,7 +74,7 @@ class Machines:
             # Workers that are slow to start on a busy machine are not given up.
             "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "120s",
             # The profiler of an idle worker takes 2 % of a processor, and the workers share this
-            # computer with the mode that is compared with them. In mode "cluster" it is stopped.
+            # computer with the mode that is compared with them.
             "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
             "OPENBLAS_NUM_THREADS": "1",
             **environment,
@@ -74,43 +82,28 @@ class Machines:
         self._environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
     def __enter__(self) -> Machines:
-        try:
-            self._make_network()
-            self.start_scheduler()
-            for number in range(self.count):
-                self.start_worker(number, wait=False, **self._options(number))
-            self.wait_for_workers()
-        except BaseException:
-            self.__exit__()
-            raise
+        super().__enter__()
+        # Also undone if the start fails.
+        with ExitStack() as stack:
+            stack.enter_context(self.network)
+            stack.callback(self._kill_all)
+            for command in ("address add 10.99.0.250/24 dev bridge", "link set lo up"):
+                subprocess.run(["ip", "-n", self.hub, *command.split()], check=True)
+            options = ["--host", self._address, "--no-dashboard", "--no-show"]
+            self.scheduler = self._start("scheduler", self.hub, ["scheduler", *options])
+            self.keep_workers(self.count)
+            self.push(stack.pop_all())
         return self
 
-    def __exit__(self, *_: object) -> None:
-        for process in [*self.workers.values(), getattr(self, "scheduler", None)]:
-            if process is not None:
-                process.kill()
-                process.wait()
+    def _kill_all(self) -> None:
         for name in [*map(self.name, range(self.count)), self.hub]:
-            for pid in self.pids(name):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
+            self._kill(name)
 
-    def _options(self, number: int) -> dict[str, Any]:
-        return dict(self._worker_options.get(number, {}))
-
-    @property
-    def hub(self) -> str:
-        """Namespace of the bridge, the scheduler and the clients."""
-        return f"{self._prefix}-hub"
-
-    def name(self, number: int) -> str:
-        """Return the namespace of a worker."""
-        return f"{self._prefix}-{number}"
-
-    def host(self, number: int) -> str:
-        """Return the address of a worker."""
-        return f"10.98.0.{number + 1}"
+    def _kill(self, name: str) -> None:
+        # In a time namespace the worker is a child of `unshare`.
+        for pid in self.pids(name):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def pids(self, name: str) -> list[int]:
         """Return the processes in a namespace."""
@@ -125,82 +118,62 @@ class Machines:
         for number in range(self.count):
             for pid in self.pids(self.name(number)):
                 with contextlib.suppress(OSError):
-                    if NODE in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
-                        found.append(pid)
+                    command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+                    found += [pid] * (b"pqchain.wire.drivers.live" in command)
         return found
 
-    def wait_for_nodes(self, count: int, seconds: float = START_SECONDS) -> bool:
-        """Wait until this number of nodes is running; return whether it is."""
+    def wait_for_no_nodes(self, seconds: float = START_SECONDS) -> bool:
+        """Wait until no node is running; return whether none is."""
         end = time.monotonic() + seconds
-        while len(self.nodes()) != count and time.monotonic() < end:
+        while self.nodes() and time.monotonic() < end:
             time.sleep(0.2)
-        return len(self.nodes()) == count
+        return not self.nodes()
 
-    def start_scheduler(self) -> None:
-        """Start the scheduler."""
-        options = ["--host", self._address, "--no-dashboard", "--no-show"]
-        self.scheduler = self._start("scheduler", self.hub, ["scheduler", *options])
-
-    def restart_worker(self, number: int) -> None:
-        """Start or replace a worker with its options, and wait for it."""
-        self.start_worker(number, **self._options(number))
-
-    def start_worker(
-        self,
-        number: int,
-        *,
-        wait: bool = True,
-        preload: str = "",
-        prefix: Sequence[str] = (),
-        **environment: str,
-    ) -> None:
-        """Start or replace a worker; `preload` is a module that it imports first."""
-        self.stop_worker(number)
-        port = 9000
-        options = [
-            self._address, "--no-nanny", "--nthreads", "1", "--no-dashboard",
-            "--host", f"{self.protocol}://{self.host(number)}:{port}", "--name", str(number),
-            "--local-directory", str(self.folder), "--death-timeout", str(START_SECONDS),
-            *(["--preload", preload] if preload else []),
-        ]  # fmt: skip
-        self.workers[number] = self._start(
-            f"worker-{number}", self.name(number), ["worker", *options], prefix, environment
-        )
-        if wait:
-            self.wait_for_workers()
-
-    def stop_worker(self, number: int) -> None:
-        """Kill a worker."""
-        if (process := self.workers.pop(number, None)) is not None:
-            # In a time namespace the worker is a child of `unshare`.
-            for pid in self.pids(self.name(number)):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            process.wait()
-
-    def wait_for_workers(self) -> None:
-        """Wait until the scheduler knows exactly the running workers. Raises TimeoutError."""
-        program = (
-            "import sys\nfrom dask.distributed import Client\n"
-            "with Client(sys.argv[1], timeout=120) as client:\n"
-            "    print(len(client.run(lambda: 0, on_error='return')))\n"
-        )
+    def keep_workers(self, count: int) -> None:
+        """Stop or start workers, so that the first `count` are running. Raises TimeoutError."""
+        for number in range(self.count):
+            process = self.workers.get(number)
+            if number >= count and process is not None:
+                self._kill(self.name(number))
+                self.workers.pop(number).wait()
+            elif number < count and (process is None or process.poll() is not None):
+                self.workers[number] = self._start_worker(number)
         end = time.monotonic() + START_SECONDS
         while time.monotonic() < end:
-            known = self.run([sys.executable, "-c", program, self._address]).stdout.strip()
-            if known == str(len(self.workers)):
+            program = [sys.executable, "-c", _COUNT_WORKERS, self._address]
+            known = self.run(program).stdout.strip()
+            if known == str(count):
                 return
             time.sleep(0.5)
-        raise TimeoutError(f"not {len(self.workers)} workers at {self.address}: {known}")
+        raise TimeoutError(f"not {count} workers at {self.address}: {known}")
 
-    def run(
-        self, command: Sequence[str], *, where: str = "", **options: str
-    ) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end in the hub, or in the namespace `where`."""
-        return subprocess.run(
-            ["ip", "netns", "exec", where or self.hub, *command],
-            env=self._environment | options, cwd=ROOT,
-            capture_output=True, text=True, check=False, timeout=600,
+    def _start_worker(self, number: int) -> subprocess.Popen[bytes]:
+        options = [
+            self._address, "--no-nanny", "--nthreads", "1", "--no-dashboard",
+            "--host", f"{self.protocol}://{self.host(number)}:9000", "--name", str(number),
+            "--local-directory", str(self.folder), "--death-timeout", str(START_SECONDS),
+            "--preload", "tests.cluster.other_worker",
+        ]  # fmt: skip
+        return self._start(
+            f"worker-{number}",
+            self.name(number),
+            ["worker", *options],
+            self._prefixes.get(number, ()),
+            PQCHAIN_TEST_WORKER=self._kinds.get(number, ""),
+        )
+
+    def run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end in the hub."""
+        running = self.start(command)
+        output, errors = running.communicate(timeout=600)
+        return subprocess.CompletedProcess(command, running.returncode, output, errors)
+
+    def start(self, command: Sequence[str]) -> subprocess.Popen[str]:
+        """Start a command in the hub."""
+        return subprocess.Popen(
+            ["ip", "netns", "exec", self.hub, *command],
+            env=self._environment, cwd=ROOT, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
 
     def run_here(self, command: Sequence[str]) -> str:
@@ -212,57 +185,15 @@ class Machines:
             raise RuntimeError(f"{command} ended with {done.returncode}: {done.stderr}")
         return done.stdout
 
-    def keep_workers(self, count: int) -> None:
-        """Stop or start workers, so that the first `count` are running."""
-        for number in range(self.count):
-            if number >= count:
-                self.stop_worker(number)
-            elif number not in self.workers:
-                self.start_worker(number, wait=False, **self._options(number))
-        self.wait_for_workers()
-
-    def start(self, command: Sequence[str], *, where: str = "") -> subprocess.Popen[str]:
-        """Start a command in the hub, or in the namespace `where`."""
-        return subprocess.Popen(
-            ["ip", "netns", "exec", where or self.hub, *command],
-            env=self._environment, cwd=ROOT, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
-
     def _start(
-        self,
-        log: str,
-        namespace: str,
-        command: Sequence[str],
-        prefix: Sequence[str] = (),
-        environment: Mapping[str, str] = MappingProxyType({}),
+        self, log: str, name: str, command: Sequence[str], prefix: Sequence[str] = (), **more: Any
     ) -> subprocess.Popen[bytes]:
         with (self.folder / f"{log}.log").open("ab") as file:
             return subprocess.Popen(
-                ["ip", "netns", "exec", namespace, *prefix, sys.executable, "-m", "dask", *command],
-                env=self._environment | environment, cwd=ROOT,
+                ["ip", "netns", "exec", name, *prefix, sys.executable, "-m", "dask", *command],
+                env=self._environment | more, cwd=ROOT,
                 stdout=file, stderr=file, start_new_session=True,
             )  # fmt: skip
-
-    def _make_network(self) -> None:
-        if reason := namespaces.unavailable_reason():
-            raise RuntimeError(reason)
-        self._ip(f"netns add {self.hub}")
-        self._ip(f"-n {self.hub} link add bridge type bridge")
-        self._ip(f"-n {self.hub} address add 10.98.0.100/24 dev bridge")
-        self._ip(f"-n {self.hub} link set lo up")
-        self._ip(f"-n {self.hub} link set bridge up")
-        for number in range(self.count):
-            name, port = self.name(number), f"port{number}"
-            self._ip(f"netns add {name}")
-            self._ip(f"-n {name} link add eth0 type veth peer name {port} netns {self.hub}")
-            self._ip(f"-n {self.hub} link set {port} master bridge up")
-            self._ip(f"-n {name} address add {self.host(number)}/24 dev eth0")
-            self._ip(f"-n {name} link set lo up")
-            self._ip(f"-n {name} link set eth0 up")
-
-    def _ip(self, command: str) -> None:
-        subprocess.run(["ip", *command.split()], check=True, capture_output=True, timeout=60)
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ the end.
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -15,6 +16,9 @@ from pqchain.wire.drivers.link import Link
 
 # Rate from which a veth pair is not shaped: shaping would cost more than it limits.
 _UNSHAPED_BITS = 5e9
+
+# A process may have several networks at a time.
+_NUMBERS = itertools.count()
 
 # Approximate delay of a veth pair itself; longer delays need netem.
 _VETH_DELAY_SECONDS = 100e-6
@@ -50,10 +54,10 @@ class Namespaces:
         if count > 200:
             # `__exit__` is not called when `__enter__` fails; namespaces would be left over.
             raise Unsupported(f"netns must have at most 200 nodes; got {count}. Use loopback.")
-        self._count = count
-        self._link = link
-        self._prefix = f"pq{os.getpid()}"
-        self._created: list[str] = []
+        self._count, self._link = count, link
+        self._prefix = f"pq{os.getpid()}-{next(_NUMBERS)}"
+        self.bridge = f"{self._prefix}-bridge"
+        """Name of the namespace that connects the others."""
 
     def __enter__(self) -> Namespaces:
         try:
@@ -64,9 +68,9 @@ class Namespaces:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for name in reversed(self._created):
+        # All of them, because a signal can arrive at any time; deleting an absent one does no harm.
+        for name in [*map(self.name, range(self._count)), self.bridge]:
             subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
-        self._created.clear()
 
     def host(self, index: int) -> str:
         """Return the IPv4 address of a node."""
@@ -81,26 +85,21 @@ class Namespaces:
         return f"{self._prefix}-{index}"
 
     def _create(self) -> None:
-        bridge = f"{self._prefix}-bridge"
-        self._add(bridge)
+        bridge = self.bridge
+        _run(f"ip netns add {bridge}")
         _run(f"ip -n {bridge} link add bridge type bridge")
         _run(f"ip -n {bridge} link set bridge up")
         for index in range(self._count):
             name, port = self.name(index), f"port{index}"
-            self._add(name)
+            _run(f"ip netns add {name}")
             _run(f"ip -n {name} link add eth0 type veth peer name {port} netns {bridge}")
             _run(f"ip -n {bridge} link set {port} master bridge up")
             _run(f"ip -n {name} address add {self.host(index)}/24 dev eth0")
-            _run(f"ip -n {name} link set lo up")
-            _run(f"ip -n {name} link set eth0 up")
+            for device in ("lo", "eth0"):
+                _run(f"ip -n {name} link set {device} up")
             # Both directions have the rate; delay and loss apply once, on the way from the node.
             self._shape(name, "eth0", delayed=True)
             self._shape(bridge, port, delayed=False)
-
-    def _add(self, name: str) -> None:
-        # First, because a signal can arrive between the two; deleting an absent one does no harm.
-        self._created.append(name)
-        _run(f"ip netns add {name}")
 
     def _shape(self, name: str, device: str, *, delayed: bool) -> None:
         link, parent = self._link, "root"

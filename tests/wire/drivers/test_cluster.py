@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,14 +108,6 @@ def test_failing_node_is_named_and_its_processes_end(address):
     with pytest.raises(PqchainError, match=r"process of node \d ended early: .*'none'"):
         cluster.run(echo(nodes=2, none=1), Cluster(scheduler=address))
     assert node_processes() == []
-
-
-def test_port_in_use_is_reported(address):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        first = taken.getsockname()[1]
-        placed = Cluster(scheduler=address, nodes_per_worker=2, first_port=first)
-        with pytest.raises(PqchainError, match=rf"listen on 127.0.0.1 port {first}: "):
-            cluster.run(echo(), placed)
 
 
 def test_cluster_needs_enough_workers_and_a_scheduler(address, tmp_path, monkeypatch):

@@ -23,19 +23,13 @@ def run(link, sends, seed=0):
     return came, network
 
 
-def test_datagram_takes_serialization_time_and_delay():
+def test_port_sends_sequentially_and_the_link_delays():
     link = Link(bits_per_second=1e6, delay_seconds=0.01)
-    came, _ = run(link, [(1.0, 0, 1, 1000)])
+    came, _ = run(link, [(1.0, 0, 1, 1000)] * 10)
     wire = (1000 + OVERHEAD_BYTES) * 8 / 1e6
-    assert came == [(pytest.approx(1.0 + wire + 0.01), 1, 0, 1000)]
-
-
-def test_port_sends_sequentially():
-    link = Link(bits_per_second=1e6, delay_seconds=0.01)
-    came, _ = run(link, [(0.0, 0, 1, 1000)] * 10)
-    wire = (1000 + OVERHEAD_BYTES) * 8 / 1e6
-    assert [time for time, *_ in came] == pytest.approx([n * wire + 0.01 for n in range(1, 11)])
-    assert [size for *_, size in came] == [1000] * 10
+    expected = [1.0 + n * wire + 0.01 for n in range(1, 11)]
+    assert [time for time, *_ in came] == pytest.approx(expected)
+    assert [row[1:] for row in came] == [(1, 0, 1000)] * 10
 
 
 def test_two_senders_share_the_receivers_port():
