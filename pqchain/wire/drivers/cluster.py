@@ -14,7 +14,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -33,8 +33,7 @@ _START_SECONDS = 600.0
 """Timeout for all nodes to have their files, and to start: they make their transactions first."""
 
 _CALL_SECONDS = 60.0
-"""Time without an answer after which a worker is considered lost; it answers after
-`cluster_worker.POLL_SECONDS`."""
+"""Time without an answer after which a worker is considered lost; it answers sooner."""
 
 MAX_CLOCK_SECONDS = 60.0
 """Maximum difference between a worker's time of day and the client's, so that logs compare."""
@@ -88,10 +87,9 @@ class _RemoteProcess(NodeProcess):
 
     worker: Worker
     key: int
-    lines: asyncio.Queue[bytes | PqchainError] = field(default_factory=asyncio.Queue)
 
     async def _call(self, method: str, *values: Any, default: Any = None) -> Any:
-        """Call a method of the process; the default is the result of a lost worker."""
+        """Call a method of the process; the default is the result if its worker is lost."""
         with suppress(WorkerLost):
             return await self.worker.call(method, *values, key=self.key)
         return default
@@ -100,19 +98,17 @@ class _RemoteProcess(NodeProcess):
         await self._call("write", line)
 
     async def readline(self) -> bytes:
-        line = await self.lines.get()
-        if isinstance(line, PqchainError):
-            raise line
-        return line
+        lost = encode("lost", "its worker was lost before all nodes were connected")
+        while not (line := await self._call("poll", default=lost)):
+            continue
+        return bytes(line)
 
     async def kill(self) -> float:
         return float(await self._call("kill", default=math.nan))
 
     async def stop(self) -> None:
-        # The worker waits until the process has ended; its last reports are not needed.
         with suppress(PqchainError):
             await self._call("stop")
-        self.reading.cancel()
 
     async def ticks(self) -> tuple[int, int]:
         idle, total = await self._call("ticks", default=(0, 0))
@@ -133,8 +129,8 @@ class Worker:
     lost: bool = False
     clock: tuple[float, float] = (math.nan, math.nan)
     """Result of `read_clock`."""
-    processes: list[_RemoteProcess] = field(default_factory=list)
-    """Processes of its nodes in the order of their starts, as a node may be started again."""
+    starts: int = 0
+    """Number of processes that were started, which identifies the next one."""
 
     async def call(
         self, method: str, *values: Any, key: int | None = None, seconds: float = _CALL_SECONDS
@@ -202,24 +198,11 @@ class Worker:
 
     async def launch(self, index: int, port: int) -> _RemoteProcess:
         """Start the process of a node."""
-        process = _RemoteProcess(index=index, worker=self, key=len(self.processes))
-        self.processes.append(process)
+        process = _RemoteProcess(index=index, worker=self, key=self.starts)
+        self.starts += 1
         host = self.address.partition("://")[2].rpartition(":")[0].strip("[]")
         await self.call("launch", process.key, index, (host, port or self.ports[index]))
         return process
-
-    async def read(self) -> None:
-        """Pass the reports to the processes until the worker is lost or this task is cancelled."""
-        try:
-            while True:
-                for key, line in await self.call("read"):
-                    if not 0 <= key < len(self.processes):
-                        raise InvalidResult(f"worker {self.address} must report its own nodes only")
-                    self.processes[key].lines.put_nowait(line.encode())
-        except PqchainError as error:
-            lost = encode("lost", "its worker was lost before all nodes were connected")
-            for process in self.processes:
-                process.lines.put_nowait(lost if isinstance(error, WorkerLost) else error)
 
     async def copy_files(self, folder: Path) -> None:
         """Copy the files of each node i to `folder/i`, unless the worker is lost."""
@@ -286,13 +269,8 @@ async def _run(
             await asyncio.gather(*(worker.start(job, identities, in_memory) for worker in workers))
             # One after another, so that the client's own work does not delay the replies.
             before = [await worker.read_clock() for worker in workers]
-            readings = [asyncio.create_task(worker.read()) for worker in workers]
             algorithm = identities[0].public.algorithm
-            try:
-                result = await Mesh(job, launch, algorithm, progress, _START_SECONDS).run()
-            finally:
-                for reading in readings:
-                    reading.cancel()
+            result = await Mesh(job, launch, algorithm, progress, _START_SECONDS).run()
             for worker in workers:
                 await worker.read_clock()
             if folder is not None:

@@ -28,9 +28,6 @@ from pqchain.wire.identity import Identity, PublicIdentity
 from pqchain.wire.session import Address
 from pqchain.wire.transports import registry
 
-POLL_SECONDS = 5.0
-"""Time after which `WorkerNodes.read` returns although there is no report."""
-
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -101,7 +98,6 @@ class WorkerNodes:
         self._parent = Path("/dev/shm") if in_memory and Path("/dev/shm").is_dir() else None
         self._processes: dict[int, LocalProcess] = {}
         self._folder: Path
-        self._lines: asyncio.Queue[tuple[int, str]] = asyncio.Queue()
         self._stack = ExitStack()
         # Called when Dask drops this object, and when the worker ends.
         self._close = weakref.finalize(self, self._stack.close)
@@ -145,17 +141,6 @@ class WorkerNodes:
             raise PqchainError(f"node {index} was started after the end of the run.")
         self._stack.callback(_end, process.executed)
         self._processes[key] = process
-        process.reading = asyncio.create_task(_forward(key, process, self._lines))
-
-    async def read(self) -> list[tuple[int, str]]:
-        """Wait for reports; return pairs of key and line."""
-        try:
-            pairs = [await asyncio.wait_for(self._lines.get(), POLL_SECONDS)]
-        except asyncio.TimeoutError:
-            return []
-        while not self._lines.empty():
-            pairs.append(self._lines.get_nowait())
-        return pairs
 
     async def file_names(self, index: int) -> list[str]:
         """Return the names of a node's files."""
@@ -172,14 +157,6 @@ class WorkerNodes:
         """End all processes and remove the nodes' folders."""
         await asyncio.gather(*(process.stop() for process in self._processes.values()))
         self._close()
-
-
-# Neither function keeps a reference to the actor, which ends once Dask has dropped it.
-async def _forward(key: int, process: LocalProcess, lines: asyncio.Queue[tuple[int, str]]) -> None:
-    line = b""
-    while not line.startswith(b"ended "):
-        line = await process.readline()
-        lines.put_nowait((key, line.decode(errors="replace")))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -154,11 +154,10 @@ class LiveNode:
         self._timer: asyncio.Handle | None = None
         self._due = math.inf
         """Time of the pending timer; uvloop's handles do not provide it."""
-        self._started = False
         self._transport = transport
         self._early_bytes = 0
-        self._early: list[Event] = []
-        """Events received before `start`, from peers that started earlier and dialled."""
+        self._early: list[Event] | None = []
+        """Events received before `start`, from peers that started earlier; None after it."""
         self._cpu_begun = self._cpu_done = math.nan
         self._cpu_steps: list[float] = []
         self._steps, self._progress = job.steps, 0
@@ -179,9 +178,9 @@ class LiveNode:
         """Start the node, which dials every peer in `addresses`."""
         # A full collection of modules and set-up data takes 50 ms in one turn of the loop.
         gc.freeze()
-        self._started = True
         self.node.start(monotonic())
-        for event in self._early:
+        early, self._early = self._early or [], None
+        for event in early:
             self.node.handle(event, monotonic())
         self._advance()
 
@@ -203,22 +202,18 @@ class LiveNode:
         return NodeResult.of(self.index, self.node, cpu_seconds=seconds, cpu_steps=steps)
 
     def _deliver(self, event: Event) -> None:
-        if self._started:
+        if self._early is None:
             self.node.handle(event, monotonic())
             self._advance()
             return
         self._early.append(event)
-        if isinstance(event, Received):
-            self._early_bytes += len(event.data)
-            # Nothing reads these bytes before the start, so a peer could fill the memory.
-            if self._early_bytes > MAX_UNREAD_BYTES:
-                self._reject(event.session)
-
-    def _reject(self, session: int) -> None:
-        self._transport.close(session, "too much data before the start", now=monotonic())
-        self._early = [event for event in self._early if event.session != session]
-        received = [event for event in self._early if isinstance(event, Received)]
-        self._early_bytes = sum(len(event.data) for event in received)
+        self._early_bytes += _size(event)
+        # Nothing reads these bytes before the start, so a peer could fill the memory.
+        if self._early_bytes > MAX_UNREAD_BYTES:
+            reason = "too much data before the start"
+            self._transport.close(event.session, reason, now=monotonic())
+            self._early = [other for other in self._early if other.session != event.session]
+            self._early_bytes = sum(map(_size, self._early))
 
     def _advance(self) -> None:
         if (task := self.node.poll()) is not None:
@@ -253,8 +248,11 @@ class LiveNode:
         self._advance()
 
 
-def report(kind: str, value: Any = None) -> None:
-    """Write one report to stdout."""
+def _size(event: Event) -> int:
+    return len(event.data) if isinstance(event, Received) else 0
+
+
+def _report(kind: str, value: Any = None) -> None:
     sys.stdout.buffer.write(encode(kind, value))
     sys.stdout.flush()
 
@@ -265,7 +263,7 @@ async def _run() -> None:
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(requests), sys.stdin)
     job, folder, identity, directory, address = decode_setup(await requests.readline())
     live = LiveNode(identity.index, job, folder, identity, directory)
-    report("listening", await live.listen(*address))
+    _report("listening", await live.listen(*address))
     reporting = asyncio.create_task(_report_progress(live))
     try:
         while line := await requests.readline():
@@ -288,7 +286,7 @@ def _report_exception(
     # Stop the node, else the parent would wait in vain. Socket errors are caused by peers and are
     # not faults of this node.
     if error is not None and not isinstance(error, OSError):
-        report("error", f"{type(error).__name__}: {error}. See its log for the traceback.")
+        _report("error", f"{type(error).__name__}: {error}. See its log for the traceback.")
         if main is not None:
             main.cancel()
 
@@ -302,30 +300,29 @@ async def _report_progress(live: LiveNode) -> None:
         live.changed.clear()
         node = live.node
         if node.progress > reported and (monotonic() >= due or node.done):
-            report("progress", node.progress - reported)
+            _report("progress", node.progress - reported)
             reported, due = node.progress, monotonic() + _PROGRESS_SECONDS
         for kind in [kind for kind in expected if getattr(node, kind)]:
             expected.remove(kind)
-            report(kind, live.result() if kind == "done" else None)
+            _report(kind, live.result() if kind == "done" else None)
 
 
 async def _main() -> None:
     try:
         await _run()
     except PqchainError as error:
-        report("error", str(error))
+        _report("error", str(error))
     except asyncio.CancelledError:
         pass  # reported by `_report_exception`
 
 
 def main() -> None:
     """Run the node on uvloop if it is installed, otherwise on asyncio's event loop."""
-    try:
+    with suppress(ImportError):
         import uvloop
-    except ImportError:
-        asyncio.run(_main())
-    else:
-        uvloop.run(_main())
+
+        return uvloop.run(_main())
+    return asyncio.run(_main())
 
 
 def serve(modules: Iterable[str]) -> bool:

@@ -35,7 +35,6 @@ class NodeProcess(ABC):
     reports: dict[str, asyncio.Future[Any]] = field(default_factory=_futures)
     """Report of each kind in `_REPORTS`; an error if the process ended early, None if killed."""
     reading: asyncio.Task[None] = field(init=False)
-    """Task that ends after `readline` has returned the last report."""
     dead: bool = False
 
     @abstractmethod
@@ -97,18 +96,20 @@ class Mesh:
             await self._wait_for_all("done", job.limit_seconds)
             await asyncio.gather(*failures)
             await self._wait_for_all("done", job.limit_seconds)
-            spans = zip(ticks, await self._ticks(), strict=True)
+            ended = await self._ticks()
         finally:
             for task in failures:
                 task.cancel()
             await asyncio.gather(*(process.stop() for process in self.processes.values()))
+            for process in self.processes.values():
+                process.reading.cancel()
         nodes = [
             NodeResult(node=index) if process.dead else process.reports["done"].result()
             for index, process in sorted(self.processes.items())
         ]
         idle_shares = [
             (idle - idle_before) / (total - total_before)
-            for (idle_before, total_before), (idle, total) in spans
+            for (idle_before, total_before), (idle, total) in zip(ticks, ended, strict=True)
             if total > total_before
         ]
         return Result(

@@ -37,6 +37,7 @@ from pqchain.wire.transports import registry
 
 _PROGRAM = [sys.executable, "-m", "pqchain.wire.drivers.live"]
 _QUIT_SECONDS = 10.0
+_POLL_SECONDS = 5.0
 _FILES_PER_NODE = 8
 
 # OpenBLAS, which numpy loads, would start a thread per processor.
@@ -103,6 +104,12 @@ class LocalProcess(NodeProcess):
     executed: subprocess.Popen[bytes] | None
     """The child process; None if the fork server has forked the node, and reaps it."""
 
+    @property
+    def ended(self) -> bool:
+        """Whether the process has ended, so that its id may belong to another process."""
+        # The end of a forked process is known from the end of its reports, once they are read.
+        return self.lines.at_eof() if self.executed is None else self.executed.poll() is not None
+
     async def write(self, line: bytes) -> None:
         """Send a request to the node."""
         self.requests.write(line)
@@ -114,11 +121,16 @@ class LocalProcess(NodeProcess):
         lines = self.log.read_text(errors="replace").splitlines()
         return encode("ended", lines[-1] if lines else "")
 
+    async def poll(self) -> bytes:
+        """Return the node's next report; empty if there is none within `_POLL_SECONDS`."""
+        with suppress(asyncio.TimeoutError):
+            return await asyncio.wait_for(self.readline(), _POLL_SECONDS)
+        return b""
+
     async def kill(self) -> float:
         """Kill the process, if it has not ended; return the time of the monotonic clock."""
         time = monotonic()
-        # After the end of the reports the process id may belong to another process.
-        if not self.lines.at_eof():
+        if not self.ended:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
         return time
@@ -126,10 +138,10 @@ class LocalProcess(NodeProcess):
     async def stop(self) -> None:
         """End the process; kill it if it does not end in time."""
         self.requests.close()
-        await asyncio.wait([self.reading], timeout=_QUIT_SECONDS)
-        if not self.reading.done():
-            await self.kill()
-            await asyncio.wait([self.reading], timeout=1)
+        end = monotonic() + _QUIT_SECONDS
+        while not self.ended and monotonic() < end:
+            await asyncio.sleep(0.01)
+        await self.kill()
         if self.executed is not None:
             await asyncio.to_thread(self.executed.wait)
 

@@ -189,29 +189,16 @@ def test_files_are_copied_in_pieces_and_limited(tmp_path, monkeypatch):
         ("clock", 'error "UnknownName: a"', "has a wrong part"),
         ("clock", {"value": 1}, "cannot be read"),
         ("clock", "value 1e999", "cannot be read"),
-        ("read", 'value [["0","line"]]', "has a wrong part"),
+        ("file_names", "value [1]", "has a wrong part"),
         ("close", "value {}", "has a wrong part"),
     ],
 )
 def test_reply_of_a_worker_has_the_type_of_its_method(method, reply, message):
     with pytest.raises(PqchainError, match=message):
         asyncio.run(worker(lambda *values: reply).call(method))
-    with pytest.raises(DataError, match="has a wrong part"):
-        asyncio.run(worker(lambda *values: "value null").call("kill", key=0))
-
-
-def test_worker_reports_its_own_nodes_only():
-    async def read(key: int) -> bytes:
-        reports = iter(["value null", "value []", f'value [[{key},"line"]]', 'error "stopped"'])
-        made = worker(lambda *values: next(reports))
-        process = await made.launch(0, 0)
-        await made.read()
-        return await process.readline()
-
-    assert asyncio.run(read(0)) == b"line"
-    for key in (1, -1):
-        with pytest.raises(DataError, match="must report its own nodes only"):
-            asyncio.run(read(key))
+    for name in ("kill", "poll"):
+        with pytest.raises(DataError, match="has a wrong part"):
+            asyncio.run(worker(lambda *values: "value [1]").call(name, key=0))
 
 
 NOW = 1.8e9
