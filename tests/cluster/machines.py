@@ -86,11 +86,11 @@ class Machines(ExitStack):
         # Also undone if the start fails.
         with ExitStack() as stack:
             stack.enter_context(self.network)
-            stack.callback(self._kill_all)
             for command in ("address add 10.99.0.250/24 dev bridge", "link set lo up"):
                 subprocess.run(["ip", "-n", self.hub, *command.split()], check=True)
             options = ["--host", self._address, "--no-dashboard", "--no-show"]
             self.scheduler = self._start("scheduler", self.hub, ["scheduler", *options])
+            stack.callback(self._kill_all)
             self.keep_workers(self.count)
             self.push(stack.pop_all())
         return self
@@ -98,6 +98,8 @@ class Machines(ExitStack):
     def _kill_all(self) -> None:
         for name in [*map(self.name, range(self.count)), self.hub]:
             self._kill(name)
+        for process in [*self.workers.values(), self.scheduler]:
+            process.wait()
 
     def _kill(self, name: str) -> None:
         # In a time namespace the worker is a child of `unshare`.
