@@ -390,6 +390,3 @@ def temporary_registrations() -> Iterator[None]:
 _EQUAL_FIELDS = (
     "kind", "public_key_bytes", "secret_key_bytes", "signature_max_bytes", "ciphertext_bytes",
 )  # fmt: skip
-
-
-__dir__ = installation.defined_names(__name__)

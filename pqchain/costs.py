@@ -16,7 +16,6 @@ from pqchain import algorithms
 from pqchain.algorithms import Algorithm
 from pqchain.checks import NAME, integer, is_name, number
 from pqchain.errors import DataError, UnknownAlgorithm, UsageError
-from pqchain.installation import defined_names
 from pqchain.results.measurements import algorithms_of, choose, require_columns
 
 if TYPE_CHECKING:
@@ -291,6 +290,3 @@ def _why(chosen: dict[str, dict[str, Any]], lacking: list[str], implementation: 
         reason = f"{row['status']}: {row['reason']}" if row["reason"] else row["status"]
         reasons.setdefault(reason, []).append(operation)
     return "; ".join(f"{', '.join(group)} {reason}" for reason, group in reasons.items())
-
-
-__dir__ = defined_names(__name__)

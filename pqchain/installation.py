@@ -171,23 +171,6 @@ def missing(error: ModuleNotFoundError) -> PackageMissing:
     )
 
 
-def defined_names(module: str) -> Callable[[], list[str]]:
-    """Return `__dir__` of a module: its public names without modules and code that it imports."""
-    flags = ("annotations", "TYPE_CHECKING")
-
-    def names() -> list[str]:
-        return [
-            name
-            for name, value in vars(sys.modules[module]).items()
-            if not name.startswith("_")
-            and name not in flags
-            and not isinstance(value, ModuleType)
-            and (not callable(value) or getattr(value, "__module__", module) == module)
-        ]
-
-    return names
-
-
 def lazy_exports(package: str, file: str) -> tuple[Callable[[str], Any], Any, list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package with names for first use.
 

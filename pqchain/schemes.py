@@ -34,7 +34,6 @@ from pqchain.checks import NAME, is_name
 from pqchain.costs import Costs
 from pqchain.crypto import isolation, library_check, user_code
 from pqchain.errors import CryptoFailure, UnknownAlgorithm, UsageError
-from pqchain.installation import defined_names
 
 TABLE = (
     ("name", "", "name of your scheme; the table may be repeated"),
@@ -292,6 +291,3 @@ def _number(key: str, text: str) -> float | int:
         pass  # not a number: the error is raised below
     expected = f"a time in {', '.join(_UNITS)}" if is_time else "a whole number of bytes"
     raise UsageError(f"--scheme has {key}={text}; expected {expected}, as in {EXAMPLE}")
-
-
-__dir__ = defined_names(__name__)

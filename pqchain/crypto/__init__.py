@@ -18,10 +18,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __dir__() -> list[str]:
-    return __all__
-
-
 _NATIVE_SIGNERS = {
     "BLS12-381": BlsSigner,
     "Falcon-recovery": FalconRecoverySigner,

@@ -8,7 +8,3 @@ from __future__ import annotations
 from pqchain.falcon.signer import BACKENDS, FalconSigner
 
 __all__ = ["BACKENDS", "FalconSigner"]
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pqchain import installation
 from pqchain.checks import is_label
 from pqchain.errors import DataError, MachineMismatch, UsageError
-from pqchain.installation import MAX_JSON_BYTES, MAX_TABLE_BYTES, defined_names, read_bytes
+from pqchain.installation import MAX_JSON_BYTES, MAX_TABLE_BYTES, read_bytes
 from pqchain.results import checksum, content
 from pqchain.results import machine as machine
 from pqchain.results.files import check_writable, write_atomically
@@ -337,6 +337,3 @@ def _merged_provenance(provenances: list[dict[str, Any]]) -> dict[str, Any]:
     }
     differing = [{key: run[key] for key in run if key not in common} for run in runs]
     return common | ({"runs": differing} if any(differing) else {})
-
-
-__dir__ = defined_names(__name__)

@@ -16,7 +16,7 @@ from typing import Any
 
 from pqchain import installation
 from pqchain.algorithms import Implementation
-from pqchain.installation import HOME, VERSION, defined_names
+from pqchain.installation import HOME, VERSION
 
 _CPUINFO = Path("/proc/cpuinfo")
 
@@ -134,6 +134,3 @@ def _commit(folder: Path) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return process.stdout.strip()
-
-
-__dir__ = defined_names(__name__)

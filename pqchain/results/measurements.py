@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
 from pqchain.errors import DataError, UnknownAlgorithm, UsageError, short_repr
-from pqchain.installation import defined_names
 from pqchain.results import Contract
 
 if TYPE_CHECKING:
@@ -125,6 +124,3 @@ def require_columns(frame: pd.DataFrame, columns: Collection[str], name: str) ->
             f"{name} must have the columns {', '.join(columns)}; got a table without "
             f"{', '.join(missing)}"
         )
-
-
-__dir__ = defined_names(__name__)

@@ -25,7 +25,7 @@ import pandas as pd
 from pqchain import algorithms, installation, results
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, UnknownPaper
-from pqchain.installation import MAX_TABLE_BYTES, defined_names, read_bytes
+from pqchain.installation import MAX_TABLE_BYTES, read_bytes
 from pqchain.results import Contract
 from pqchain.works.paper import Paper, PrintedTable, read
 
@@ -326,6 +326,3 @@ def _rounding(value: Decimal, unit: str) -> Decimal:
     """Return half of the last digit of a measured value; counts have no rounding error."""
     is_exact = unit in ("B", "cycles", "") and value == value.to_integral_value()
     return Decimal(0) if is_exact else Decimal(1).scaleb(int(value.as_tuple().exponent)) / 2
-
-
-__dir__ = defined_names(__name__)
