@@ -223,16 +223,6 @@ def test_two_processes_use_no_leaf_twice(world: World, pair: tuple[Any, Any]) ->
         check_turns(world, pair, (first, draw.randrange(1, 40)))
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("pair", PAIRS)
-def test_two_processes_use_no_leaf_twice_in_any_turns(world: World, pair: tuple[Any, Any]) -> None:
-    for turns in itertools.product(range(50), range(1, 50, 3)):
-        check_turns(world, pair, turns)
-    draw = random.Random(1)
-    for _ in range(800):
-        check_turns(world, pair, tuple(draw.randrange(1, 12) for _ in range(12)))
-
-
 def test_a_copy_that_skips_uses_no_leaf_of_the_original(world: World) -> None:
     for suffix in ("", ".state"):
         world.disk.add(f"copy{suffix}", world.disk.read(f"a{suffix}"))

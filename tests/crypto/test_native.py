@@ -65,27 +65,6 @@ def test_library_sizes_equal_the_registry(any_build: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("release", "builds", "corrections"),
-    [
-        ("0.13.0", BUILDS, ["ml-dsa-avx2-verify"]),
-        ("0.7.1", ROUND3_BUILDS, ["dilithium-avx2-verify", "falcon-unique-encoding"]),
-    ],
-)
-def test_build_facts_name_source_and_correction(
-    release: str, builds: tuple[str, str], corrections: list[str]
-) -> None:
-    for name in builds:
-        if unavailable_reason(name):
-            continue
-        facts = native.library(name).build_facts()
-        assert facts["source_version"] == release
-        assert facts["variant"] == name.rpartition("/")[2]
-        assert len(facts["source_digest"]) == 64
-        assert facts["corrections"] == corrections
-        assert native.library(name).source == f"liboqs {release}"
-
-
-@pytest.mark.parametrize(
     ("name", "builds"),
     [("Falcon-512", BUILDS), ("Falcon-1024", BUILDS), ("Falcon-512", ROUND3_BUILDS)],
 )

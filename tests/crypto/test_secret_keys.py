@@ -78,7 +78,7 @@ def f_of(secret_key: bytes, degree: int) -> bytes:
 
 @pytest.mark.parametrize(
     ("name", "implementation"),
-    implementations("Falcon-512", "Falcon-1024", "Hawk-512", "Hawk-1024"),
+    implementations("Falcon-512", "Falcon-1024", "Falcon-recovery-512", "Hawk-512", "Hawk-1024"),
 )
 def test_damaged_keys_of_ntru_lattices_are_rejected(name: str, implementation: str) -> None:
     """Inconsistent f, g, F of Falcon or seed, F, G of Hawk give no signature.
