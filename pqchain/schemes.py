@@ -22,6 +22,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -58,7 +59,6 @@ _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "\N{GREEK SMALL LETTER MU}s": 1e-6, 
 """Seconds per unit of time, by case-folded unit (folding turns the micro sign into a mu)."""
 
 EXAMPLE = "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
-
 
 _LIBRARIES = (".so", ".dylib")
 
@@ -122,10 +122,9 @@ def _add_location(location: str) -> list[str]:
         file = os.path.abspath(os.path.expanduser(file))  # noqa: PTH100, PTH111
     location = f"{file}{colon}{name}"
     isolation.forget(location)  # the file may have changed since an earlier registration
+    function = "pqchain.schemes:code_rows"
     try:
-        rows = isolation.call(
-            "pqchain.schemes:code_rows", locations=[location], keep=True, location=location
-        )
+        rows = isolation.call(function, locations=[location], keep=True, location=location)
     except CryptoFailure as error:
         raise UsageError(f"{location} cannot be loaded: {error}") from error
     library = Path(file) if is_library else None
@@ -164,9 +163,7 @@ def _load(location: str) -> list[str]:
 
 def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
     if not path.is_file():
-        raise UsageError(
-            f"the library {path} does not exist; build it, see `pqchain doctor --example`"
-        )
+        raise UsageError(f"the library {path} does not exist; see `pqchain doctor --example`")
     library = library_check.load(path)
     # The digest is part of the source of every measurement, to tell builds of one library apart.
     digest = installation.sha256(path)
@@ -183,7 +180,7 @@ def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
         fields: dict[str, Any] = sizes | {"signature_bytes": sizes["signature_max_bytes"]}
         if name in algorithms.ALGORITHMS:  # the library states only the maximum, not the mean
             fields["signature_bytes"] = algorithms.get(name).signature_bytes
-        rows.append((_row(name, by, kind, description, fields), by))
+        rows.append((_row(name, by, kind, fields), by))
     return rows
 
 
@@ -192,19 +189,14 @@ def _class_row(signer: Any) -> tuple[Algorithm, Implementation]:
     name, class_name = fields.pop("name"), getattr(signer, "__name__", type(signer).__name__)
     make = signer if isinstance(signer, type) else lambda: signer
     factory = partial(user_code.UserSigner, make=make)
-    description = f"the Python class {class_name}"
-    by = Implementation(f"user/{class_name}", description, factory=factory)
-    return _row(name, by, "signature", description, fields), by
+    by = Implementation(f"user/{class_name}", f"the Python class {class_name}", factory=factory)
+    return _row(name, by, "signature", fields), by
 
 
-def _row(
-    name: str, by: Implementation, kind: Any, source: str, fields: Mapping[str, Any]
-) -> Algorithm:
-    sizes: dict[str, Any] = {"nist_level": 0, **fields}
-    return Algorithm(
-        name=name, kind=kind, family="", implementations=(by.name,), default_build=True,
-        source=source, **sizes,
-    )  # fmt: skip
+def _row(name: str, by: Implementation, kind: Any, sizes: Mapping[str, Any]) -> Algorithm:
+    fields = {"nist_level": 0, **sizes, "family": "", "default_build": True}
+    source = by.description
+    return Algorithm(name=name, kind=kind, implementations=(by.name,), source=source, **fields)
 
 
 def _add(row: Algorithm, by: Implementation) -> None:
@@ -214,13 +206,11 @@ def _add(row: Algorithm, by: Implementation) -> None:
     # Blocks identify an algorithm by two bytes of a hash of its name, which may collide.
     other = algorithm_of(identifier_of(row.name)) if row.kind == "signature" else None
     if other is not None and other.name.casefold() != row.name.casefold():
-        raise UsageError(
-            f"{row.name!r} has the same two-byte identifier as {other.name}; rename it"
-        )
+        raise UsageError(f"{row.name!r} has the two-byte identifier of {other.name}; rename it")
     # Implementations are named after class or library file, so two files may give one name. Case
     # does not distinguish them when they are looked up.
-    folded, known = by.name.casefold(), algorithms.IMPLEMENTATIONS
-    before = next((row for name, row in known.items() if name.casefold() == folded), None)
+    known = {name.casefold(): row for name, row in algorithms.IMPLEMENTATIONS.items()}
+    before = known.get(by.name.casefold())
     if before is not None and (before.name, before.location) != (by.name, by.location):
         raise UsageError(
             f"{before.name} already names the code at {before.location or 'another object'}; "
@@ -282,12 +272,10 @@ def _number(key: str, text: str) -> float | int:
     """Parse a number of bytes, or a time with a unit into seconds. Raises UsageError."""
     is_time = _SHORT[key].endswith("_seconds")
     match = re.fullmatch(r"([0-9.eE+-]+)\s*([^\W\d]*)", text)
-    try:
+    with suppress(ValueError):  # not a number
         if match and is_time and match[2].casefold() in _UNITS:
             return float(match[1]) * _UNITS[match[2].casefold()]
         if match and not is_time and match[2] in ("", "B"):
             return int(match[1])
-    except ValueError:
-        pass  # not a number: the error is raised below
     expected = f"a time in {', '.join(_UNITS)}" if is_time else "a whole number of bytes"
     raise UsageError(f"--scheme has {key}={text}; expected {expected}, as in {EXAMPLE}")

@@ -134,6 +134,11 @@ def test_invalid_schemes_are_rejected(mine: str, text: str, message: str) -> Non
         pq.register(text)
 
 
+def test_registry_schemes_have_no_given_costs() -> None:
+    with pytest.raises(UsageError, match=r"must be made by Costs\.given"):
+        pq.register(pq.papers.costs("pqdpol")["Falcon-512"])
+
+
 @pytest.mark.native
 def test_hashes_replace_signatures_where_only_bytes_matter() -> None:
     """In virtual time the delegates take the modelled times and send the modelled bytes."""

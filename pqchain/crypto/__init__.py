@@ -5,10 +5,15 @@ from __future__ import annotations
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
 from pqchain.crypto import classical
-from pqchain.crypto.builds import obstacle, unavailable_reason
 from pqchain.crypto.interface import Kem, RecoverableSigner, Signer
 from pqchain.crypto.isolation import IsolatedKem, IsolatedSigner
-from pqchain.crypto.native import DEFAULT, NativeKem, NativeSigner
+from pqchain.crypto.native import (
+    DEFAULT,
+    NativeKem,
+    NativeSigner,
+    obstacle,
+    unavailable_reason,
+)
 from pqchain.crypto.native_signers import BlsSigner, CheckedKeys, FalconRecoverySigner, SlhDsaSigner
 from pqchain.errors import Unsupported
 

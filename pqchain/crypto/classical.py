@@ -149,7 +149,7 @@ class _Openssl(Signer):
     def _prepare(self) -> None:
         from cryptography.exceptions import InvalidSignature
 
-        self._invalid = InvalidSignature
+        self._invalid = (ValueError, InvalidSignature)
         self._loaded = lru_cache(maxsize=1)(self._load)
 
     @abstractmethod
@@ -175,8 +175,7 @@ class _OpensslP256(_Openssl):
             ) from error
 
     def generate_keypair(self) -> tuple[bytes, bytes]:
-        key = self._ec.generate_private_key(self._curve)
-        numbers = key.private_numbers()
+        numbers = self._ec.generate_private_key(self._curve).private_numbers()
         public = numbers.public_numbers
         # Compressed point of SEC 1: the first byte is the parity of y.
         public_key = bytes([2 + public.y % 2]) + public.x.to_bytes(_HALF, "big")
@@ -198,7 +197,7 @@ class _OpensslP256(_Openssl):
         try:
             key = self._ec.EllipticCurvePublicKey.from_encoded_point(self._curve, public_key)
             key.verify(self._utils.encode_dss_signature(r, s), message, self._verify_with)
-        except (ValueError, self._invalid):
+        except self._invalid:
             return False
         return True
 
@@ -217,13 +216,12 @@ class _OpensslEd25519(_Openssl):
         return self._private.from_private_bytes(secret_key)
 
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
-        signature: bytes = self._loaded(secret_key).sign(message)
-        return signature
+        return bytes(self._loaded(secret_key).sign(message))
 
     def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
         try:
             self._public.from_public_bytes(public_key).verify(signature, message)
-        except (ValueError, self._invalid):
+        except self._invalid:
             return False
         return True
 

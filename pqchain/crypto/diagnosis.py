@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from pqchain import algorithms, installation
 from pqchain.crypto import isolation, native, obstacle, open_signer
-from pqchain.crypto.builds import INSTALL_HINT
 from pqchain.errors import CryptoFailure, NativeLibraryMissing, PqchainError, Unsupported
 from pqchain.installation import HOME, data, missing, read_toml
 from pqchain.results import machine
@@ -60,14 +59,17 @@ def build_command(source: str, library: str) -> str:
 
 def examine() -> list[Diagnosis]:
     """Check interpreter, packages, processor, native libraries, data and tools."""
-    python = platform.python_implementation()
+    python, tools = platform.python_implementation(), "Build tools"
     return [
         Diagnosis("Python", python, "present", platform.python_version(), essential=True),
         *map(_package, parts()["Python packages"]),
         _processor(),
         *_libraries(),
         _schemes(),
-        *map(_tool, parts()["Build tools"]),
+        *(
+            _finding(tools, name, "found" if shutil.which(name) else "", "not on the search path")
+            for name in parts()[tools]
+        ),
     ]
 
 
@@ -90,22 +92,14 @@ def _package(name: str) -> Diagnosis:
     return replace(finding, essential=finding.essential and platform.machine() != "armv7l")
 
 
-def _tool(name: str) -> Diagnosis:
-    detail = "found" if shutil.which(name) else ""
-    return _finding("Build tools", name, detail, "not on the search path")
-
-
 def _processor() -> Diagnosis:
     rows = algorithms.IMPLEMENTATIONS.values()
     needed = sorted({flag for row in rows for flag in row.cpu_flags})
     lacking = [flag for flag in needed if flag not in machine.cpu_flags()]
-    return Diagnosis(
-        "Processor",
-        "CPU flags",
-        "missing" if lacking else "present",
-        f"lacks {', '.join(lacking)}" if lacking else ", ".join(needed),
-        disables=", ".join(row.name for row in rows if machine.missing_flags(row)),
-    )
+    detail = f"lacks {', '.join(lacking)}" if lacking else ", ".join(needed)
+    disables = ", ".join(row.name for row in rows if machine.missing_flags(row))
+    state: State = "missing" if lacking else "present"
+    return Diagnosis("Processor", "CPU flags", state, detail, disables)
 
 
 def _libraries() -> Iterator[Diagnosis]:
@@ -116,7 +110,7 @@ def _libraries() -> Iterator[Diagnosis]:
             disables = f"{row.name}: its rows are marked unsupported"
             is_built_here = isinstance(missing, NativeLibraryMissing)
             fix = "make    (without make: pip install .)" if is_built_here else ""
-            detail = str(missing).removesuffix(f": {INSTALL_HINT}")
+            detail = str(missing).removesuffix(f": {native.INSTALL_HINT}")
             yield Diagnosis(_NATIVE, row.name, "missing", detail, disables, fix)
             continue
         yield _library(row.name, {"disables": row.name})
@@ -126,16 +120,13 @@ def _libraries() -> Iterator[Diagnosis]:
 
 def _library(name: str, part: Mapping[str, Any]) -> Diagnosis:
     """Load and use a library in a child process, which it may end by a signal."""
+    function, disables = f"{__name__}:library_detail", part["disables"]
     try:
-        detail = isolation.call(
-            f"{__name__}:library_detail", limit_seconds=60, keep=True, name=name
-        )
+        detail = isolation.call(function, limit_seconds=60, keep=True, name=name)
     except Unsupported as error:
-        return Diagnosis(_NATIVE, name, "missing", str(error), part["disables"], part["fix"])
+        return Diagnosis(_NATIVE, name, "missing", str(error), disables, part["fix"])
     except PqchainError as error:
-        return Diagnosis(
-            _NATIVE, name, "broken", str(error), part["disables"], installation.REINSTALL
-        )
+        return Diagnosis(_NATIVE, name, "broken", str(error), disables, installation.REINSTALL)
     return Diagnosis(_NATIVE, name, "present", detail)
 
 

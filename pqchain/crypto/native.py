@@ -10,18 +10,28 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from pqchain import algorithms, installation
+from pqchain.algorithms import Implementation
 from pqchain.crypto import abi
 from pqchain.crypto.abi import NUMBER, OK, Memory, Packed, TimingPlan, failure, pack
-from pqchain.crypto.builds import built_library, obstacle
 from pqchain.crypto.interface import BytesLike, Columns, Kem, Scheme, Signer
 from pqchain.crypto.random_source import Source, Stream, replaced
-from pqchain.errors import CryptoFailure, NativeLibraryBroken, Unsupported, UsageError
+from pqchain.errors import (
+    CryptoFailure,
+    NativeLibraryBroken,
+    NativeLibraryMissing,
+    Unsupported,
+    UsageError,
+)
+from pqchain.results import machine
 
 MAX_SCHEMES = 10_000
+
+INSTALL_HINT = "build it with `make`, or `pip install .` (needs a C compiler, cmake and cargo)"
 
 DEFAULT = "liboqs-0.13/dispatch"
 """Default implementation; its library also has `pq_draw`, a random source for all libraries."""
@@ -97,7 +107,7 @@ class Library:
         within the context: UsageError is raised if it ends in another thread. Raises Unsupported if
         liboqs is not installed.
         """
-        return replaced(self._handle.pq_random, _draw_function(), source)
+        return replaced(self._handle.pq_random, _default()._handle.pq_draw, source)
 
     def measure(self, name: str, plan: TimingPlan) -> tuple[Sequence[int], Sequence[int]]:
         """Run the timed loop; return nanoseconds and cycles per sample. Raises CryptoFailure."""
@@ -318,14 +328,46 @@ def _argument(value: int | float | BytesLike | None) -> Any:
 
 
 @cache
-def _draw_function() -> Any:
-    return ctypes.cast(library(DEFAULT)._handle.pq_draw, abi.DRAW)
+def _default() -> Library:
+    return library(DEFAULT)
 
 
 @cache
 def load(path: Path) -> Library:
     """Return the library of a file; each file is loaded only once."""
     return Library(path)
+
+
+def built_library(row: Implementation) -> Path | None:
+    """Return the path of an implementation's library or of its fallback; None if missing."""
+    if row.file is not None:
+        return row.file if row.file.is_file() else None
+    stems = filter(None, (row.library, row.fallback_library))
+    return next(filter(None, map(installation.library_path, stems)), None)
+
+
+def obstacle(implementation: str) -> Unsupported | None:
+    """Return the error of an implementation that cannot run here, or None.
+
+    Raises UnknownImplementation.
+    """
+    row = algorithms.implementation(implementation)
+    # find_spec looks for the package without importing it.
+    if row.package and find_spec(row.package) is None:
+        remedy = installation.install_command(row.package)
+        return Unsupported(f"the Python package {row.package} is not installed: {remedy}")
+    if missing := machine.missing_flags(row):
+        return Unsupported(f"this processor lacks {', '.join(missing)}, which {row.name} needs")
+    if not row.library or built_library(row) is not None:
+        return None
+    why = installation.omission_reason(row.library)
+    reason = f"the native library of {row.name} is not installed{why and f' ({why})'}"
+    return NativeLibraryMissing(f"{reason}: {INSTALL_HINT}")
+
+
+def unavailable_reason(implementation: str) -> str:
+    """Return why the implementation cannot run here; "" if it can. Raises UnknownImplementation."""
+    return str(obstacle(implementation) or "")
 
 
 def library(implementation: str) -> Library:
@@ -348,8 +390,3 @@ def seeded_randomness(*purpose: bytes) -> AbstractContextManager[None]:
         return _default().randomness(Stream(*purpose))
     except Unsupported:
         return nullcontext()
-
-
-@cache
-def _default() -> Library:
-    return library(DEFAULT)

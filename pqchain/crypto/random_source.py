@@ -84,7 +84,7 @@ def replaced(exchange: Callable[[Any], None], draw: Any, source: Source) -> Iter
     """
     thread, number = threading.current_thread(), next(_NUMBERS)
     context, errors, is_restored = _described(source, number), list[BaseException](), False
-    exchanged = abi.RandomSource(draw, ctypes.addressof(context))
+    exchanged = abi.RandomSource(ctypes.cast(draw, abi.DRAW), ctypes.addressof(context))
     _BLOCKS[number] = source, context, errors
     try:
         exchange(ctypes.byref(exchanged))

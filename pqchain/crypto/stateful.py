@@ -21,7 +21,6 @@ from pqchain import algorithms, installation
 from pqchain.checks import integer
 from pqchain.crypto import native
 from pqchain.crypto.abi import OK, failure
-from pqchain.crypto.builds import INSTALL_HINT
 from pqchain.crypto.interface import BytesLike, as_bytes
 from pqchain.crypto.key_files import REMEDY, KeyFile
 from pqchain.errors import CryptoFailure, DataError, NativeLibraryMissing, UsageError
@@ -38,7 +37,7 @@ class StatefulVerifier(native.NativeSigner):
     def _prepare(self) -> None:
         path = installation.library_path(LIBRARY)
         if path is None:
-            raise NativeLibraryMissing(f"the library of XMSS and LMS is missing: {INSTALL_HINT}")
+            raise NativeLibraryMissing(f"XMSS and LMS need their library: {native.INSTALL_HINT}")
         self.library = native.load(path)
         self._scheme = self.library.scheme(self.algorithm.name)
 

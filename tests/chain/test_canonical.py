@@ -22,7 +22,7 @@ from pqchain.chain import (
 from pqchain.chain.canonical import FORMS, canonical_form
 from pqchain.chain.encoding import RECOVERABLE, KeyForm, KeyMode
 from pqchain.crypto import open_signer
-from pqchain.crypto.builds import obstacle
+from pqchain.crypto.native import obstacle
 from pqchain.errors import Malformed, Unsupported
 from tests.chain.alterations import BY_FAMILY, Signed, altered, unchecked, with_signature
 from tests.crypto.builds import ORDERS, has_small_signatures

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from pqchain import algorithms
-from pqchain.crypto import BlsSigner, CheckedKeys, builds, open_signer
+from pqchain.crypto import BlsSigner, CheckedKeys, obstacle, open_signer
 from pqchain.crypto.abi import pack
 from pqchain.crypto.native import NativeSigner
 from pqchain.errors import UsageError
 from pqchain.falcon import kernel
 
 NEEDS_BLST = pytest.mark.skipif(
-    bool(builds.obstacle("blst/assembly")), reason=str(builds.obstacle("blst/assembly"))
+    bool(obstacle("blst/assembly")), reason=str(obstacle("blst/assembly"))
 )
 FALCON = algorithms.get("Falcon-512")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from packages.conform.tests import fuzz
-from pqchain.crypto import builds
+from pqchain.crypto import native
 
 pytestmark = pytest.mark.native
 
@@ -33,7 +33,7 @@ def program(tmp_path_factory) -> Path:
 
 def shipped(implementations) -> list[Path | None]:
     """Return the files of these builds as packaged."""
-    return [builds.built_library(row) for row in fuzz.runnable(implementations)]
+    return [native.built_library(row) for row in fuzz.runnable(implementations)]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pandas as pd
 
 from pqchain import algorithms
 from pqchain.crypto import native
-from pqchain.crypto.builds import built_library, obstacle
+from pqchain.crypto.native import built_library, obstacle
 from pqchain.errors import UnknownName, Unsupported, UsageError
 from pqchain.results import machine
 from pqchain.wire.drivers.link import Link
