@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import itertools
 import os
-from typing import Any, NamedTuple
+from contextlib import suppress
+from typing import Any
 
 import aioquic
 from aioquic import tls
@@ -41,9 +42,6 @@ _MIN_INITIAL_BYTES = 1200
 _CANCELLED = 0x102
 _VERSION_1 = 1
 
-# Exceptions that a library raises if a stream has already ended.
-_ENDED: tuple[type[Exception], ...] = (AssertionError, ValueError, RuntimeError)
-
 # Added to timers, because aioquic sends an acknowledgement after its deadline, not at it.
 _SLACK_SECONDS = 1e-6
 
@@ -54,14 +52,6 @@ MAX_TICKETS = 32
 MAX_TICKET_SECONDS = 3600.0
 
 
-class Ticket(NamedTuple):
-    """Session ticket of a QUIC library, with the peer and the time of its issue in seconds."""
-
-    ticket: Any
-    peer: int
-    issued: float
-
-
 class Tickets:
     """Tickets issued to clients, or received from servers; each can be used once."""
 
@@ -70,28 +60,29 @@ class Tickets:
     # that redials after a failure does so within minutes.
 
     def __init__(self) -> None:
-        self._by_peer: dict[int, dict[bytes, Ticket]] = {}
-        """Tickets by peer and label, the oldest first."""
+        self._by_peer: dict[int, dict[bytes, tuple[Any, float]]] = {}
+        """Tickets with the time of their issue, by peer and label, the oldest first."""
 
-    def add(self, ticket: Ticket) -> None:
-        """Keep a ticket, and drop the peer's oldest one above the limit."""
-        tickets = self._by_peer.setdefault(ticket.peer, {})
-        tickets[ticket.ticket.ticket] = ticket
+    def add(self, ticket: Any, peer: int, now: float) -> None:
+        """Keep a ticket of aioquic, and drop the peer's oldest one above the limit."""
+        tickets = self._by_peer.setdefault(peer, {})
+        tickets[ticket.ticket] = ticket, now
         if len(tickets) > MAX_TICKETS:
             del tickets[next(iter(tickets))]
 
-    def pop(self, label: bytes, now: float) -> Ticket | None:
-        """Remove and return the ticket with this label, or None if it is unknown or too old."""
+    def pop(self, label: bytes, now: float) -> tuple[Any, int | None]:
+        """Remove and return the ticket with this label and its peer; None if unknown or old."""
         # Removed at the first use, so that a replay of the same first flight finds no ticket.
-        for tickets in self._by_peer.values():
-            if (ticket := tickets.pop(label, None)) is not None:
-                return ticket if now - ticket.issued <= MAX_TICKET_SECONDS else None
-        return None
+        for peer, tickets in self._by_peer.items():
+            ticket, issued = tickets.pop(label, (None, 0.0))
+            if ticket is not None and now - issued <= MAX_TICKET_SECONDS:
+                return ticket, peer
+        return None, None
 
-    def pop_newest(self, peer: int, now: float) -> Ticket | None:
+    def pop_newest(self, peer: int, now: float) -> Any:
         """Remove and return the peer's newest ticket, or None if there is none or it is too old."""
-        label = next(reversed(self._by_peer.get(peer, {})), None)
-        return None if label is None else self.pop(label, now)
+        label = next(reversed(self._by_peer.get(peer, {})), b"")
+        return self.pop(label, now)[0]
 
 
 class QuicEndpoint(QuicTransport):
@@ -136,8 +127,7 @@ class QuicEndpoint(QuicTransport):
     def dial(self, peer: int, *, early: bool, now: float) -> int:
         """Start a session; `early` uses a ticket of an earlier session if there is one."""
         self._now = now
-        issued = self._received_tickets.pop_newest(peer, now) if early else None
-        ticket = None if issued is None else issued.ticket
+        ticket = self._received_tickets.pop_newest(peer, now) if early else None
         configuration = QuicConfiguration(
             is_client=True,
             server_name=server_name(peer),
@@ -147,7 +137,7 @@ class QuicEndpoint(QuicTransport):
         )
 
         def keep(ticket: Any) -> None:
-            self._received_tickets.add(Ticket(ticket, peer, self._now))
+            self._received_tickets.add(ticket, peer, self._now)
 
         connection = self._add(configuration, peer, session_ticket_handler=keep)
         connection.quic.connect(self.addresses[peer], now)
@@ -172,18 +162,11 @@ class QuicEndpoint(QuicTransport):
 
     def stop(self, session: int, channel: int) -> None:
         """Ask the peer to stop sending on this channel (STOP_SENDING)."""
-        if (connection := self.sessions.get(session)) is None:
-            return
-        try:
-            connection.quic.stop_stream(channel, _CANCELLED)
-        except _ENDED:
-            return
-        self.dirty[session] = connection
-
-    def close(self, session: int, reason: str, *, now: float) -> None:
-        """Send CONNECTION_CLOSE and forget the session."""
-        self._now = now
-        super().close(session, reason, now=now)
+        if (connection := self.sessions.get(session)) is not None:
+            # Raised, depending on the version, if the stream has already ended.
+            with suppress(AssertionError, ValueError, RuntimeError):
+                connection.quic.stop_stream(channel, _CANCELLED)
+                self.dirty[session] = connection
 
     # Calls of the driver.
 
@@ -197,9 +180,7 @@ class QuicEndpoint(QuicTransport):
 
     def timer(self) -> float | None:
         """Return the time at which `handle_timer` must be called, or None."""
-        timers = [
-            connection.timer for connection in self._all.values() if connection.timer is not None
-        ]
+        timers = [timer for each in self._all.values() if (timer := each.timer) is not None]
         return min(timers) + _SLACK_SECONDS if timers else None
 
     def handle_timer(self, now: float) -> None:
@@ -286,10 +267,8 @@ class QuicEndpoint(QuicTransport):
 
     def _accept(self, ids: ConnectionIds) -> Connection:
         def fetch(label: bytes) -> Any:
-            if (issued := self._issued_tickets.pop(label, self._now)) is None:
-                return None
-            connection.peer = issued.peer
-            return issued.ticket
+            ticket, connection.peer = self._issued_tickets.pop(label, self._now)
+            return ticket
 
         tickets: list[Any] = []
         connection = self._add(
@@ -329,8 +308,7 @@ class QuicEndpoint(QuicTransport):
                 limit_data(connection.quic, True)
                 # Not before authentication, because a ticket identifies a client.
                 while connection.tickets:
-                    issued = Ticket(connection.tickets.pop(), connection.peer, self._now)
-                    self._issued_tickets.add(issued)
+                    self._issued_tickets.add(connection.tickets.pop(), connection.peer, self._now)
             self._admission.remove(connection.session)
 
     def _remove(self, connection: Connection, reason: str) -> None:

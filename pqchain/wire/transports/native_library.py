@@ -77,23 +77,17 @@ EventRow = tuple[int, int, int, int, int, int, int, int, bytes]
 """An event: time in ns, stream, count, host, kind, session, peer, flags, data."""
 
 
-# Prefix of a reason that no rebuild can remove.
-_UNSUPPORTED = "it is for processors"
-
-
-def _missing_reason() -> str:
-    reason = installation.omission_reason("quic")
-    reason = reason or "it was not built: install cargo (Rust 1.85 or newer)"
-    return reason if reason.startswith(_UNSUPPORTED) else f"{reason}, and run make"
-
-
 @cache
 def load() -> QuicLibrary:
     """Load the library once. Raises Unsupported if it is missing, and NativeLibraryBroken."""
     handle = external_libraries.bundled("quic", functions=_FUNCTIONS, abi=_ABI)
     if handle is None:
+        reason = installation.omission_reason("quic")
+        reason = reason or "it was not built: install cargo (Rust 1.85 or newer)"
+        # No rebuild helps a processor that the library does not support.
+        remedy = "" if reason.startswith("it is for processors") else ", and run make"
         raise Unsupported(
-            f"the transport native needs the QUIC library of pqchain; {_missing_reason()}"
+            f"the transport native needs the QUIC library of pqchain; {reason}{remedy}"
         )
     return QuicLibrary(handle)
 

@@ -138,12 +138,12 @@ def test_ticket_is_valid_once():
     pair.connect()
     tickets = pair.client._received_tickets
     copy = tickets.pop_newest(1, pair.now)
-    tickets.add(copy)
+    tickets.add(copy, 1, pair.now)
     pair.connect(early=True)
     assert pair.early_sessions(1) == 1
     while tickets.pop_newest(1, pair.now):
         pass
-    tickets.add(copy)
+    tickets.add(copy, 1, pair.now)
     pair.connect(early=True)
     # The copy was not accepted; the session was authenticated by the challenge.
     assert pair.early_sessions(1) == 1
