@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pqchain.errors import DataError, PqchainError, Unsupported, UsageError
-from pqchain.wire.drivers import namespaces, processes, virtual
+from pqchain.wire.drivers import processes, virtual
 from pqchain.wire.drivers.job import Job, NodeFailure
 from pqchain.wire.drivers.link import Link
 from pqchain.wire.drivers.virtual import CostModel
@@ -126,14 +126,6 @@ def test_echoes_arrive_between_processes(name, tmp_path):
     assert_all_came_back(result)
     assert all(node.cpu_seconds >= 0 for node in result.nodes)
     assert result.identity == "Ed25519"
-
-
-@pytest.mark.skipif(
-    bool(namespaces.unavailable_reason()), reason=f"netns: {namespaces.unavailable_reason()}"
-)
-def test_echoes_arrive_between_namespaces(tmp_path):
-    job = echo(link=Link(bits_per_second=1e8))
-    assert_all_came_back(processes.run(job, tmp_path, shaped=True))
 
 
 def test_dead_processes_restart(tmp_path):

@@ -146,7 +146,7 @@ def test_lent_memory_stays_exported_after_release():
     pair.run()
     client.release_lent()
     data.append(0)
-    come = b"".join(each.data for each in pair.events(1) if isinstance(each, Received))
+    come = b"".join(each.data for each in pair.events(1, Received))
     assert come == b"x" * 50_000
 
 
@@ -220,9 +220,7 @@ def test_non_reading_peer_is_closed(monkeypatch):
     # It has not been notified yet.
     pair.client.send(session, pair.client.open(session), b"more")
     pair.step()
-    assert [event.reason for event in pair.events(0) if isinstance(event, Closed)] == [
-        limits.PEER_NOT_READING
-    ]
+    assert [event.reason for event in pair.events(0, Closed)] == [limits.PEER_NOT_READING]
     pair.client.release_lent()
     assert pair.client.memory.lent == {}
 
@@ -233,7 +231,7 @@ def test_excess_sessions_end_the_oldest():
     for _ in range(count):
         sessions.append(pair.client.dial(1, early=False, now=pair.now))
         pair.run()
-    closed = [event.session for event in pair.events(0) if isinstance(event, Closed)]
+    closed = [event.session for event in pair.events(0, Closed)]
     assert closed == sessions[:2]
     there = pair.events(1)
     opened = [event.session for event in there if isinstance(event, Opened)]
