@@ -199,17 +199,15 @@ async def start(
     return LocalProcess(pid, requests, lines, path, executed, index=identity.index)
 
 
-def open_fork_server(*jobs: Job) -> ForkServer:
-    """Return a fork server that imports the modules of these jobs' nodes when it is entered."""
-    modules = {"uvloop"}
-    for job in jobs:
-        modules.add(job.factory.partition(":")[0])
-        modules |= {f"{registry.__package__}.{info.module or info.name}" for info in job.infos}
-        # Unpickling a parameter imports the modules of its class and of its fields' classes.
-        for value in job.parameters.values():
-            names = [field.name for field in fields(value)] if is_dataclass(value) else []
-            parts = [value, *(getattr(value, name) for name in names)]
-            modules |= {type(part).__module__ for part in parts}
+def open_fork_server(job: Job) -> ForkServer:
+    """Return a fork server that imports the modules of the job's nodes when it is entered."""
+    modules = {"uvloop", job.factory.partition(":")[0]}
+    modules |= {f"{registry.__package__}.{info.module or info.name}" for info in job.infos}
+    # Unpickling a parameter imports the modules of its class and of its fields' classes.
+    for value in job.parameters.values():
+        names = [field.name for field in fields(value)] if is_dataclass(value) else []
+        parts = [value, *(getattr(value, name) for name in names)]
+        modules |= {type(part).__module__ for part in parts}
     return ForkServer(tuple(sorted(modules)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ from pqchain.wire.drivers.cluster import Cluster, Worker
 from pqchain.wire.drivers.job import Job
 from tests.consensus.scenarios import scenario
 from tests.reencode.mesh import small
+from tests.wire.drivers.test_processes import children
 
 pytest.importorskip("dask.distributed")
 
@@ -30,25 +32,11 @@ def address():
     """Scheduler of a local cluster with two workers."""
     from dask.distributed import LocalCluster
 
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True,
-        dashboard_address="127.0.0.1:0", silence_logs=50,
-    ) as made:  # fmt: skip
-        yield made.scheduler_address
-
-
-def node_processes() -> list[int]:
-    """Return the processes of nodes that workers of this test have started."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            command = path.read_bytes().split(b"\0")
-            environment = path.with_name("environ").read_bytes()
-        except OSError:
-            continue
-        if b"pqchain.wire.drivers.live" in command and b"DASK" in environment:
-            found.append(int(path.parent.name))
-    return found
+    options = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PQCHAIN_TEST", str(os.getpid()))
+        with LocalCluster(n_workers=2, threads_per_worker=1, **options) as made:
+            yield made.scheduler_address
 
 
 def echo(transport: str = "tcp-tls", nodes: int = 3, **changes: Any) -> Job:
@@ -107,7 +95,7 @@ def test_delegates_agree_on_a_cluster(address, tmp_path):
 def test_failing_node_is_named_and_its_processes_end(address):
     with pytest.raises(PqchainError, match=r"process of node \d ended early: .*'none'"):
         cluster.run(echo(nodes=2, none=1), Cluster(scheduler=address))
-    assert node_processes() == []
+    assert children() == []
 
 
 def test_cluster_needs_enough_workers_and_a_scheduler(address, tmp_path, monkeypatch):
