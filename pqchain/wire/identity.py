@@ -93,10 +93,9 @@ def generate(
     if algorithm == "auto":
         algorithm = "Ed25519" if unavailable_reason("liboqs-0.13/dispatch") else "ML-DSA-44"
     signer = _signer(algorithm)
-    seeds = [b"" if seed is None else b"%d %d" % (seed, index) for index in range(count)]
     return [
-        _generate(index, signer, certificate_key, node_seed)
-        for index, node_seed in enumerate(seeds)
+        _generate(index, signer, certificate_key, b"" if seed is None else b"%d %d" % (seed, index))
+        for index in range(count)
     ]
 
 

@@ -62,20 +62,6 @@ _WARNING = (
 )
 
 
-def _server_options() -> tuple[tuple[str, int], ...]:
-    return (
-        *_OPTIONS,
-        ("grpc.max_allowed_incoming_connections", MAX_CONNECTIONS),
-        ("grpc.server_handshake_timeout_ms", int(HANDSHAKE_SECONDS * 1000)),
-        ("grpc.http2.settings_timeout", int(HANDSHAKE_SECONDS * 1000)),
-        ("grpc.max_concurrent_streams", MAX_CALLS),
-        ("grpc.max_connection_idle_ms", int(IDLE_SECONDS * 1000)),
-        ("grpc.keepalive_time_ms", int(IDLE_SECONDS * 1000)),
-        ("grpc.max_metadata_size", MAX_HEADER_BYTES // 2),
-        ("grpc.absolute_max_metadata_size", MAX_HEADER_BYTES),
-    )
-
-
 @dataclass(eq=False)
 class _Channel:
     # Shared by all channels of the session.
@@ -156,7 +142,18 @@ class Grpc(SocketTransport):
             ),
             require_client_auth=True,
         )
-        self._server = grpc.aio.server(options=_server_options())
+        options = (
+            *_OPTIONS,
+            ("grpc.max_allowed_incoming_connections", MAX_CONNECTIONS),
+            ("grpc.server_handshake_timeout_ms", int(HANDSHAKE_SECONDS * 1000)),
+            ("grpc.http2.settings_timeout", int(HANDSHAKE_SECONDS * 1000)),
+            ("grpc.max_concurrent_streams", MAX_CALLS),
+            ("grpc.max_connection_idle_ms", int(IDLE_SECONDS * 1000)),
+            ("grpc.keepalive_time_ms", int(IDLE_SECONDS * 1000)),
+            ("grpc.max_metadata_size", MAX_HEADER_BYTES // 2),
+            ("grpc.absolute_max_metadata_size", MAX_HEADER_BYTES),
+        )
+        self._server = grpc.aio.server(options=options)
         handler = grpc.stream_stream_rpc_method_handler(self._handle_call)
         self._server.add_generic_rpc_handlers(
             (grpc.method_handlers_generic_handler(_SERVICE, {_METHOD: handler}),)
