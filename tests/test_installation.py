@@ -138,20 +138,8 @@ assert opened, "the registry was not seen"
     assert result.stdout.split() == []
 
 
-BUILD = dict.fromkeys(
-    [
-        "source",
-        "source_version",
-        "source_origin",
-        "source_digest",
-        "variant",
-        "algorithms",
-        "compiler",
-        "flags",
-        "processor",
-    ],
-    "a text",
-)
+_SOURCE = ("source", "source_version", "source_origin", "source_digest", "variant")
+BUILD = dict.fromkeys((*_SOURCE, "algorithms", "compiler", "flags", "processor"), "a text")
 BUILD |= {"corrections": [], "library_bytes": 3}
 BUILD["library_sha256"] = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
@@ -284,10 +272,8 @@ def test_installed_libraries_are_found_in_every_package_folder(tmp_path, monkeyp
         (place / "build.json").write_text(json.dumps(BUILD | {"source_version": version}))
     monkeypatch.setattr(installation, "folders", lambda: [tmp_path / "a", tmp_path / "b"])
     builds = installation.installed_libraries()
-    assert {library: facts["source_version"] for library, facts in builds.items()} == {
-        "one": "1",
-        "two": "2",
-    }
+    versions = {library: facts["source_version"] for library, facts in builds.items()}
+    assert versions == {"one": "1", "two": "2"}
 
 
 def test_pure_install_has_no_libraries(folder):

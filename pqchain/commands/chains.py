@@ -131,11 +131,11 @@ def _outcomes(form: values.Format, frame: Any, preset: Any, output: Path | None)
     from pqchain.study import text as texts
 
     if frame is None:
-        operations_of = ["generate_keypair", "sign", "verify"]
+        options: dict[str, Any] = {"preset": preset or presets.preset()}
+        options["progress"] = console.is_interactive()
         frame = operations.measure(
-            analysis.algorithm_names(), operations_of, preset=preset or presets.preset(),
-            progress=console.is_interactive(),
-        )  # fmt: skip
+            analysis.algorithm_names(), ["generate_keypair", "sign", "verify"], **options
+        )
     predicted = analysis.predictions(costing.from_frame(frame))
     console.save(predicted, output, provenance=frame.attrs.get("provenance", {}))
     return console.show(form, console.records(predicted), texts.outcomes_table(predicted))

@@ -78,12 +78,11 @@ def command(app: App, words: Sequence[str], width: int, *, everything: bool) -> 
     collected = app.assemble_argument_collection()
     arguments = [row for row in collected if row.parse and "*" not in row.name]
     shown = [row for row in arguments if row.show or everything]
-    positional = [
-        row.name if row.required else f"[{row.name}]" for row in shown if _is_positional(row)
-    ]
+    places = [row for row in shown if row.index is not None]
+    positional = [row.name if row.required else f"[{row.name}]" for row in places]
     groups: dict[str, list[str]] = {"arguments": [], "options": []}
     for row in shown:
-        title = "arguments" if _is_positional(row) else _group(row)
+        title = _group(row) if row.index is None else "arguments"
         groups.setdefault(title, []).extend(_entry(_usage(row), _about(row, described), width))
     if not all(row.show for row in arguments):
         groups["output"] += _entry("--help-all", "show the rarer options, too", width)
@@ -100,10 +99,6 @@ def _group(row: Argument) -> str:
     return "options" if name in ("Parameters", "Arguments") else str(name)
 
 
-def _is_positional(row: Argument) -> bool:
-    return row.index is not None
-
-
 def _doc(app: App) -> tuple[str, str, dict[str, str], str]:
     """Return first line, description, texts of the parameters, and examples of a docstring."""
     doc = inspect.getdoc(app.default_command) or ""
@@ -117,7 +112,7 @@ def _doc(app: App) -> tuple[str, str, dict[str, str], str]:
 
 def _usage(row: Argument) -> str:
     """Return the name of a parameter with a placeholder of its value."""
-    if _is_positional(row):
+    if row.index is not None:
         return row.name
     types = [kind for kind in (row.hint, *get_args(row.hint)) if kind is not type(None)]
     placeholder = "VALUE"

@@ -59,12 +59,8 @@ def test_provenance_is_plain_json_with_the_promised_keys() -> None:
 def test_provenance_names_no_person_host_or_folder() -> None:
     provenance = machine.provenance()
     assert not {"hostname", "python_executable", "python_config_args"} & set(provenance)
-    values = [
-        str(value)
-        for key, value in provenance.items()
-        if key
-        not in ("native", "timer")  # tested where they are written; "CLOCK_..." is not a path
-    ]
+    # Those left out are tested where they are written; "CLOCK_..." is not a path.
+    values = [str(value) for key, value in provenance.items() if key not in ("native", "timer")]
     assert not any("/" in value for value in values)
     assert platform.node() not in values
     assert getpass.getuser() not in values
@@ -126,13 +122,9 @@ def test_without_cpuinfo_no_flag_is_known_and_provenance_still_works() -> None:
 
 def git(folder: Path, *arguments: str) -> str:
     """Run git with a fixed author and without user settings."""
-    settings = [
-        "user.name=t",
-        "user.email=t@example.org",
-        "commit.gpgSign=false",
-        "core.hooksPath=",
-    ]
-    command = ["git", *(word for setting in settings for word in ("-c", setting)), *arguments]
+    settings = "user.name=t user.email=t@example.org commit.gpgSign=false core.hooksPath="
+    command = ["git", *(word for setting in settings.split() for word in ("-c", setting))]
+    command += arguments
     completed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     return completed.stdout.strip()
 
