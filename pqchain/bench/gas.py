@@ -135,34 +135,28 @@ def _prepare(
 ) -> dict[_Key, _Series]:
     """Return the series in the order of rows: pqchain's own verifier, then those of clients."""
     series: dict[_Key, _Series] = {}
-    missing = {client.name: _reason(client) for client in clients}
+    absent: dict[str, PqchainError] = {}
+    for asked in clients:
+        try:
+            asked.supports("")
+        except Unsupported as error:
+            absent[asked.name] = error
+    available = [client for client in clients if client.name not in absent]
     for name in with_bar(list(names), str, unit="scheme", show=progress):
-        for client in (None, *clients):
-            if client and missing[client.name]:
-                continue
-            entry = _Series(name, client.name if client else OWN)
+        for client in [None, *available]:
+            key = name, client.name if client else OWN
             try:
-                entry.verifier = verification.in_client(client, name) if client else own(name)
-                if entry.verifier is None:
-                    continue
-                entry.name = entry.verifier.name
+                verifier = verification.in_client(client, name) if client else own(name)
+                if verifier is not None:
+                    series[key] = _Series(name, verifier.name, verifier)
             except PqchainError as error:
-                entry.error = error
-            series[name, client.name if client else OWN] = entry
+                series[key] = _Series(*key, error=error)
     timed = {verifier for _, verifier in series}
-    for client in clients:
-        if client.name not in timed:
-            absent = missing[client.name] or Unsupported("it verifies none of these schemes")
-            series["", client.name] = _Series("", client.name, error=absent)
+    for asked in clients:
+        if asked.name not in timed:
+            reason = absent.get(asked.name) or Unsupported("it verifies none of these schemes")
+            series["", asked.name] = _Series("", asked.name, error=reason)
     return series
-
-
-def _reason(client: Client) -> Unsupported | None:
-    try:
-        client.supports("")
-    except Unsupported as error:
-        return error
-    return None
 
 
 def _run(series: Mapping[_Key, _Series], rounds: int, *, progress: bool) -> None:
@@ -207,24 +201,24 @@ def _row(
     prices: Mapping[str, float],
     series: Mapping[_Key, _Series],
 ) -> dict[str, Any]:
-    row: dict[str, Any] = {"algorithm": entry.algorithm, "verifier": entry.name}
-    row["version"] = entry.verifier.version if entry.verifier else ""
-    empty = dict.fromkeys(("unit", "anchor", "anchor_verifier"), "")
+    row: dict[str, Any] = dict.fromkeys(("unit", "anchor", "anchor_verifier"), "") | {
+        "algorithm": entry.algorithm, "verifier": entry.name,
+        "version": entry.verifier.version if entry.verifier else "",
+    }  # fmt: skip
     if unit is None:
-        return row | empty | {"status": "unsupported", "reason": str(entry.error)}
+        return row | {"status": "unsupported", "reason": str(entry.error)}
     anchor, reason = _anchor(entry, unit, series)
-    row |= {"unit": unit.name, "anchor": unit.anchor}
-    row |= {"anchor_verifier": anchor.name if anchor else "", "anchor_gas": prices[unit.name]}
+    row |= {"unit": unit.name, "anchor": unit.anchor, "anchor_gas": prices[unit.name]}
+    row |= {"anchor_verifier": anchor.name if anchor else ""}
     if error := entry.error:
         status = "unsupported" if isinstance(error, Unsupported) else "failed"
         return row | {"status": status, "reason": str(error)}
     assert entry.verifier
     size = float(_input_bytes(entry.algorithm))
+    parts = ("decode_key", "decode_signature", "word")
+    row |= {f"{name}_seconds": entry.part(name) for name in parts}
     row |= {
         "verify_seconds": entry.part("slowest"),
-        "decode_key_seconds": entry.part("decode_key"),
-        "decode_signature_seconds": entry.part("decode_signature"),
-        "word_seconds": entry.part("word"),
         "input_bytes": size,
         "calldata_gas": CALLDATA_GAS * size if unit.name == "evm" else np.nan,
     }

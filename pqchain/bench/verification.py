@@ -149,19 +149,6 @@ def in_process(
     return TimedVerifier(name, round_times, in_process=True)
 
 
-def _user_code_round(algorithm: str, implementation: str) -> Times:
-    """Time user code in a child process."""
-    use_seconds = isolation.first_use_seconds(algorithm, implementation)
-    seconds: float = isolation.call(
-        "pqchain.bench.verification:slowest_seconds",
-        locations=[registry.implementation(implementation).location],
-        keep=True,
-        expected_seconds=SIGNING_SECONDS + MAX_INPUTS * (1 + REPEATS) * use_seconds,
-        name=algorithm,
-    )
-    return Times(seconds)
-
-
 def client_round(
     client: Client, algorithm: str, cases: Sequence[Case], long_case: Case | None
 ) -> Times:
@@ -216,36 +203,44 @@ def in_client(client: Client, algorithm: str) -> TimedVerifier | None:
 def own(name: str) -> TimedVerifier:
     """Return pqchain's default verifier of an algorithm, or of user code, or given times."""
     if name == RECOVERY:
-        return _recovery()
+        recoverer = crypto.open_signer("ECDSA-secp256k1")
+        assert isinstance(recoverer, crypto.RecoverableSigner)
+        signatures = [case.signature for case in signed_cases(RECOVERY)[0]]
+        calls = [partial(recoverer.recover, _message(i), row) for i, row in enumerate(signatures)]
+        return in_process(recoverer.implementation, calls)
     row = registry.get(name)
     if given_seconds := dict(row.given_seconds):
         return given(row.source, given_seconds["verify"], given_seconds["anchor"])
     signer = crypto.open_signer(row.name)
     if registry.implementation(signer.implementation).location:
-        user_round = partial(_user_code_round, row.name, signer.implementation)
-        return TimedVerifier(signer.implementation, user_round)
+        return TimedVerifier(signer.implementation, partial(_user_code_round, signer))
     cases, long_case = signed_cases(row.name)
     return timed_signer(signer, cases, long_case)
+
+
+def _user_code_round(signer: crypto.Signer) -> Times:
+    """Time user code in a child process."""
+    name, implementation = signer.algorithm.name, signer.implementation
+    use_seconds = isolation.first_use_seconds(name, implementation)
+    seconds: float = isolation.call(
+        "pqchain.bench.verification:slowest_seconds",
+        locations=[registry.implementation(implementation).location],
+        keep=True,
+        expected_seconds=SIGNING_SECONDS + MAX_INPUTS * (1 + REPEATS) * use_seconds,
+        name=name,
+    )
+    return Times(seconds)
 
 
 def timed_signer(
     signer: crypto.Signer, cases: Sequence[Case], long_case: Case | None = None
 ) -> TimedVerifier:
     """Return the verifier of one implementation."""
-    calls = [_call(signer, case) for case in cases]
-    return in_process(signer.implementation, calls, _call(signer, long_case) if long_case else None)
-
-
-def _call(signer: crypto.Signer, case: Case) -> Callable[[], object]:
-    return partial(signer.verify, case.message, case.signature, case.public_key)
-
-
-def _recovery() -> TimedVerifier:
-    signer = crypto.open_signer("ECDSA-secp256k1")
-    assert isinstance(signer, crypto.RecoverableSigner)
-    cases, _ = signed_cases(RECOVERY)
-    calls = [partial(signer.recover, _message(index), c.signature) for index, c in enumerate(cases)]
-    return in_process(signer.implementation, calls)
+    calls = [
+        partial(signer.verify, case.message, case.signature, case.public_key)
+        for case in (*cases, *filter(None, [long_case]))
+    ]
+    return in_process(signer.implementation, calls[: len(cases)], *calls[len(cases) :])
 
 
 def _message(index: int) -> bytes:
@@ -279,17 +274,10 @@ def signed_cases(name: str) -> tuple[tuple[Case, ...], Case | None]:
     return tuple(cases), long_case
 
 
-# Cached in the child, so that every round verifies the same signatures.
-@cache
-def _verify_calls(name: str) -> tuple[Callable[[], object], ...]:
-    signer = crypto.open_signer(name)
-    cases, _ = signed_cases(name)
-    return tuple(_call(signer, case) for case in cases)
-
-
 def slowest_seconds(name: str) -> float:
     """Time verifications by user code in the child process; return the slowest time in seconds."""
-    return max(map(_fastest_seconds, _verify_calls(name)))
+    # The signatures are cached in the child, so that every round verifies the same ones.
+    return timed_signer(crypto.open_signer(name), signed_cases(name)[0]).round().slowest
 
 
 def _fastest_seconds(call: Callable[[], object]) -> float:

@@ -1,4 +1,4 @@
-from .block import Block as Block, Header as Header, make_block as make_block, pack as pack
+from .block import Block as Block, Header as Header, pack as pack
 from .encoding import encoded_size as encoded_size, header_bytes as header_bytes
 from .ledger import Ledger as Ledger
 from .state import (

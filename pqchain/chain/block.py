@@ -22,7 +22,6 @@ from pqchain.chain.encoding import (
     header_bytes,
 )
 from pqchain.chain.transaction import Credential, Transaction
-from pqchain.chain.wallet import Wallet
 from pqchain.checks import integer
 from pqchain.crypto.interface import as_bytes
 from pqchain.errors import Malformed, UsageError
@@ -199,25 +198,3 @@ def pack(
             break
         prefix.append(transaction)
     return tuple(prefix)
-
-
-def make_block(
-    transactions: Iterable[Transaction],
-    *,
-    height: int,
-    previous: bytes,
-    timestamp: int,
-    proposer: Wallet | bytes,
-    threads: int = 1,
-) -> Block:
-    """Return a block of these transactions.
-
-    A proposer given as a wallet seals the block; with an address the block has no seal.
-    `timestamp` is in seconds since 1970. Raises Malformed for a field out of range.
-    """
-    transactions = tuple(transactions)
-    address = proposer.address if isinstance(proposer, Wallet) else proposer
-    root = transactions_root(transactions, threads=threads)
-    header = Header(height, previous, root, timestamp, address)
-    seal = proposer.seal(header.seal_message) if isinstance(proposer, Wallet) else None
-    return Block(header, transactions, seal)

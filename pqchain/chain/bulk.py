@@ -18,9 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqchain.chain.block import GROUP, GROUP_PREFIX, Header, read_front, root_of
-from pqchain.chain.canonical import FORMS, canonical_form
 from pqchain.chain.encoding import CREDENTIAL_BYTES, KeyForm, Reader, algorithm_of
-from pqchain.chain.transaction import FIXED_BYTES, SIGNED, Credential, address_prefix
+from pqchain.chain.transaction import (
+    FIXED_BYTES,
+    FORMS,
+    SIGNED,
+    Credential,
+    address_prefix,
+    canonical_form,
+)
 from pqchain.crypto import external_libraries
 from pqchain.crypto.abi import Packed
 from pqchain.errors import Malformed

@@ -28,12 +28,6 @@ from pqchain.errors import DataError, PqchainError, UsageError
 _APPLICATION = 0x70716333
 """SQLite application id of ledger files: "pqc3", whose last character is the format version."""
 
-_OLD_FORMATS = {
-    0x70716331: "format 1, which has no digests",
-    0x70716332: "format 2, whose block hashes do not cover the chain's rules",
-}
-"""Application ids of earlier formats, and why they are not read."""
-
 _SCHEMA = {
     b"genesis": b"CREATE TABLE genesis (description BLOB NOT NULL)",
     b"head": b"CREATE TABLE head (height INTEGER NOT NULL, tip BLOB NOT NULL, digest BLOB NOT "
@@ -240,11 +234,11 @@ def _verify_blocks(database: Database, verifier: Verifier) -> tuple[State, bytes
 
 def _check_format(database: Database) -> None:
     [(application,)] = database.rows("PRAGMA application_id")
-    if application in _OLD_FORMATS:
+    if application != _APPLICATION and application >> 8 == _APPLICATION >> 8:
         # Not converted: seals cover the hash of the genesis, which differs between formats.
         raise DataError(
-            f"{database.path} is a ledger of {_OLD_FORMATS[application]}; read it with the version "
-            "of pqchain that wrote it, and start a new one with Ledger.create"
+            f"{database.path} is a ledger of format {chr(application & 255)}; read it with the "
+            "version of pqchain that wrote it, and start a new one with Ledger.create"
         )
     tables = database.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT 4")
     if not application and not tables:

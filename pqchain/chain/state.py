@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from pqchain import algorithms
-from pqchain.chain.block import Block, Header, make_block, transactions_root
+from pqchain.chain.block import Block, Header, transactions_root
 from pqchain.chain.encoding import ADDRESS_BYTES, MIN_TRANSACTION_BYTES, KeyForm, algorithm_of
 from pqchain.chain.transaction import Credential, Transaction, address_of
 from pqchain.chain.verification import Check, Verifier
@@ -165,22 +165,18 @@ class State:
         return sum(account.balance for account in self.accounts.values())
 
     def propose(
-        self,
-        transactions: Iterable[Transaction],
-        *,
-        proposer: Wallet | bytes,
-        timestamp: int,
-        threads: int = 1,
+        self, transactions: Iterable[Transaction], *, proposer: Wallet | bytes, timestamp: int
     ) -> Block:
-        """Return an unvalidated block on top of this state; see `make_block`."""
-        return make_block(
-            transactions,
-            height=self.height + 1,
-            previous=self.tip,
-            timestamp=timestamp,
-            proposer=proposer,
-            threads=threads,
-        )
+        """Return an unvalidated block of these transactions on top of this state.
+
+        A proposer given as a wallet seals the block; with an address the block has no seal.
+        `timestamp` is in seconds since 1970. Raises Malformed for a field out of range.
+        """
+        rows = tuple(transactions)
+        address = proposer.address if isinstance(proposer, Wallet) else proposer
+        header = Header(self.height + 1, self.tip, transactions_root(rows), timestamp, address)
+        seal = proposer.seal(header.seal_message) if isinstance(proposer, Wallet) else None
+        return Block(header, rows, seal)
 
     def apply(
         self, block: Block | bytes, *, verifier: Verifier | None = None, all_wrong: bool = False
@@ -193,9 +189,8 @@ class State:
         """
         verifier = verifier or Verifier()
         block = block if isinstance(block, Block) else as_bytes("block", block)
-        checked = self._in_bulk(block, verifier, all_wrong) or self._one_by_one(
-            self._decoded(block), verifier, all_wrong
-        )
+        in_bulk = self._in_bulk(block, verifier, all_wrong)
+        checked = in_bulk or self._one_by_one(self._decoded(block), verifier, all_wrong)
         header, accounts, wrong = checked
         if wrong:
             indices = sorted(wrong) if all_wrong else [min(wrong)]

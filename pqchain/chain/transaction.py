@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha3_256
 from struct import Struct
 
 from pqchain.algorithms import Algorithm
-from pqchain.chain.canonical import FORMS, canonical_form
 from pqchain.chain.encoding import (
     CREDENTIAL_BYTES,
     MAX_CREDENTIALS,
@@ -56,6 +55,41 @@ def _key_front(identifier: int, key_bytes: int) -> bytes:
     return identifier.to_bytes(2, "big") + key_bytes.to_bytes(4, "big")
 
 
+# Anybody can change a signature that a scheme accepts in several forms into another valid one,
+# without a key. The transaction would then have another identifier and length, so a chain accepts
+# one form only.
+
+_P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+"""Order of the group (SEC 2, version 2, section 2.4.2)."""
+
+
+def _unpadded(signature: bytes) -> bytes:
+    # A compressed coefficient ends with a set bit: a last byte of zero is padding.
+    return signature.rstrip(b"\0")
+
+
+def _low_s(signature: bytes) -> bytes:
+    # If (r, s) is valid, so is (r, n - s). Other values of s are invalid in any form.
+    r, s = signature[:32], int.from_bytes(signature[32:], "big")
+    return r + min(s, _P256_ORDER - s).to_bytes(32, "big") if 0 < s < _P256_ORDER else signature
+
+
+FORMS: Mapping[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "Falcon-512": ("without padding", _unpadded),
+    "Falcon-1024": ("without padding", _unpadded),
+    "ECDSA-P256": ("with the lower of both values of s", _low_s),
+}
+"""Condition and conversion of each scheme that accepts a signature in several forms.
+
+Verifiers of all other schemes accept one form only.
+"""
+
+
+def canonical_form(algorithm: str, signature: bytes) -> bytes:
+    """Return the form of a valid signature that a chain accepts; `algorithm` is the full name."""
+    return FORMS[algorithm][1](signature) if algorithm in FORMS else signature
+
+
 @dataclass(frozen=True, slots=True)
 class Credential:
     """One signature with its algorithm and the form of its public key."""
@@ -93,7 +127,7 @@ class Credential:
         if canonical_form(algorithm.name, self.signature) != self.signature:
             raise Malformed(
                 f"a signature of {algorithm.name} must be {FORMS[algorithm.name][0]}; got another "
-                "form. Convert it with chain.canonical.canonical_form"
+                "form. Convert it with chain.transaction.canonical_form"
             )
 
     @property

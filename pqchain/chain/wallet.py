@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pqchain.chain.canonical import canonical_form
 from pqchain.chain.encoding import (
     KEY_MODES,
     RECOVERABLE,
@@ -14,7 +13,7 @@ from pqchain.chain.encoding import (
     no_recovery,
     signature_schemes,
 )
-from pqchain.chain.transaction import Credential, Payment, Transaction, address_of
+from pqchain.chain.transaction import Credential, Payment, Transaction, address_of, canonical_form
 from pqchain.checks import one_of
 from pqchain.crypto import RecoverableSigner, Signer, open_signer
 from pqchain.errors import UsageError

@@ -7,7 +7,7 @@ RFC 8032): equal input gives equal bytes in every implementation of one scheme. 
 SHA-256 of the message; Schnorr and Ed25519 sign the message itself.
 
 Malleability is that of the libraries: libsecp256k1 produces and accepts only the lower of the two
-values of s; ECDSA on P-256 accepts both, of which a block has the lower (`chain.canonical`).
+values of s; ECDSA on P-256 accepts both, of which a block has the lower (`chain.transaction`).
 """
 
 from __future__ import annotations

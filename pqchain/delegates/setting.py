@@ -10,7 +10,7 @@ import numpy as np
 
 from pqchain import schemes
 from pqchain.algorithms import get as algorithm
-from pqchain.chain.block import Block, make_block
+from pqchain.chain.block import Block
 from pqchain.chain.encoding import HEADER_BYTES, algorithm_identifier
 from pqchain.chain.state import BlockRejected, Rules, State
 from pqchain.chain.transaction import Transaction, address_of
@@ -305,12 +305,10 @@ class Setting:
         are not equal.
         """
         transactions = self.transactions(height)
-        return make_block(
+        return state.propose(
             with_invalid_signature(transactions) if invalid else transactions,
-            height=state.height + 1,
-            previous=state.tip,
-            timestamp=state.timestamp + 2 + 2 * view + second,
             proposer=self.addresses[rank],
+            timestamp=state.timestamp + 2 + 2 * view + second,
         )
 
     def after(self, state: State, data: bytes) -> State:

@@ -20,7 +20,6 @@ from pqchain.chain import (
     Transaction,
     encoded_size,
     header_bytes,
-    make_block,
     pack,
 )
 from pqchain.chain.block import GROUP, transactions_root
@@ -161,13 +160,10 @@ def test_decoder_survives_fuzzing() -> None:
 @pytest.mark.parametrize(
     ("name", "count"),
     [
-        ("Dilithium2", 12),
-        ("Dilithium3", 9),
-        ("Dilithium5", 6),
-        ("Falcon-1024", 15),
+        ("Dilithium2", 12), ("Dilithium3", 9), ("Dilithium5", 6), ("Falcon-1024", 15),
         ("SPHINCS+-SHA2-128f-simple", 2),
     ],
-)
+)  # fmt: skip
 def test_pqdpol_block_has_the_implied_transaction_count(name: str, count: int) -> None:
     wallet = fresh(name)
     data = bytes(Layout().data_bytes)
@@ -175,7 +171,7 @@ def test_pqdpol_block_has_the_implied_transaction_count(name: str, count: int) -
     offered = (wallet.transfer(bytes(32), 1, nonce=i, data=data) for i in range(30))
     taken = pack(offered, 50_000)
     assert len(taken) == count
-    block = make_block(taken, height=1, previous=bytes(32), timestamp=1, proposer=wallet.address)
+    block = State.genesis({}).propose(taken, proposer=wallet.address, timestamp=1)
     assert block.encoded_bytes <= 50_000 < block.encoded_bytes + len(taken[-1].encoded)
 
 

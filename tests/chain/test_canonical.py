@@ -19,8 +19,8 @@ from pqchain.chain import (
     Wallet,
     bulk,
 )
-from pqchain.chain.canonical import FORMS, canonical_form
 from pqchain.chain.encoding import RECOVERABLE, KeyForm, KeyMode
+from pqchain.chain.transaction import FORMS, canonical_form
 from pqchain.crypto import open_signer
 from pqchain.crypto.native import obstacle
 from pqchain.errors import Malformed, Unsupported

@@ -48,14 +48,15 @@ def credentials(draw: st.DrawFn) -> Credential:
 def transactions(draw: st.DrawFn) -> Transaction:
     addresses = st.binary(min_size=32, max_size=32)
     whole = st.integers(0, 2**64 - 1)
-    payment = Payment(
-        draw(addresses),
-        draw(addresses),
-        draw(whole),
-        draw(whole),
-        draw(st.binary(max_size=300)),
-        draw(st.integers(0, 2**32 - 1)),
+    fields = (
+        addresses,
+        addresses,
+        whole,
+        whole,
+        st.binary(max_size=300),
+        st.integers(0, 2**32 - 1),
     )
+    payment = Payment(*map(draw, fields))
     several = st.lists(credentials(), min_size=1, max_size=4, unique_by=lambda c: c.identifier)
     # At most one key may be recovered.
     at_most_one = several.filter(lambda rows: [c.form for c in rows].count(KeyForm.RECOVERED) < 2)
@@ -96,13 +97,9 @@ def test_size_is_known_without_signing(name: str, payments: Sequence[tuple[int, 
         wallet.key_mode = mode  # type: ignore[assignment]
         transaction = wallet.transfer(bytes(32), 1, nonce=nonce, data=b"abc")
         length = len(transaction.credentials[0].signature)
-        said = encoded_size(
-            name,
-            key_mode="registered" if mode == "registered" and nonce else "inline",
-            signature_bytes=length,
-            data_bytes=3,
-        )
-        assert said == len(transaction.encoded)
+        known = "registered" if mode == "registered" and nonce else "inline"
+        size = encoded_size(name, key_mode=known, signature_bytes=length, data_bytes=3)
+        assert size == len(transaction.encoded)
         if not row.signature_varies:
             assert length == row.signature_bytes
 
