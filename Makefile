@@ -224,11 +224,11 @@ ifdef SEED
 	$(TRIALS)/trials.py --seed $(SEED)
 else
 	$(TRIALS)/trials.py $(or $(SEEDS),10000) $(if $(SCHEDULER),--scheduler $(SCHEDULER))
-	$(TRIALS)/mistakes.py $(if $(SCHEDULER),--scheduler $(SCHEDULER))
+	$(TRIALS)/test_trials.py $(if $(SCHEDULER),--scheduler $(SCHEDULER))
 endif
 
 fuzz-delegates: install ## send a million mutated messages to a delegate (3 minutes)
-	$(TRIALS)/fuzz.py 1000000
+	$(TRIALS)/test_fuzz.py 1000000
 
 ATTACK ?=
 attack: install build/fuzz/native-fuzz ## run the robustness tests: hostile files, streams and calls, into docs/robustness.md (hours)

@@ -44,39 +44,31 @@ def check_executable(scenario: Scenario) -> None:
     if costs.is_given:
         schemes.register(costs)  # transactions look up their scheme in the registry
     row = algorithm(scenario.algorithm)
-    if layout.overhead_bytes is not None or layout.header_bytes is not None:
-        raise UsageError(
-            "layout must not have overhead_bytes or header_bytes for executed delegates, which use "
-            f"the encoding of pqchain; got {layout!r}. Leave them out."
-        )
-    if layout.key_mode == "registered":
-        raise UsageError(
-            "layout.key_mode must be 'inline' or 'recovered' for executed delegates, which start "
-            "without registered keys; got 'registered'."
-        )
     least = int(mean(distribution(row.name, row.signature_bytes)))
-    if costs.public_key_bytes != row.public_key_bytes or costs.signature_bytes < least:
-        raise UsageError(
-            f"costs of {row.name} must have real sizes, a key of {row.public_key_bytes} and a "
-            f"signature of {row.signature_bytes} bytes; got {costs.public_key_bytes} and "
-            f"{costs.signature_bytes}."
-        )
-    if scenario.max_views > MAX_VIEWS:
-        raise UsageError(
-            f"max_views must be at most {MAX_VIEWS}, the range of a message's view field; got "
-            f"{scenario.max_views}."
-        )
-    if scenario.network.law == "uplink":
-        raise UsageError(
-            "network must not be 'uplink' for executed delegates, whose messages do not share "
-            "links; got uplink. Use named('star'), or mode='model' (--mode model)."
-        )
-    if scenario.network.law == "gossip" and scenario.faults.equivocating:
-        raise UsageError(
-            "faults.equivocating must be empty on gossip, where the proposer cannot choose which "
-            f"node receives which block; got {scenario.faults.equivocating}. Use another network, "
-            "or faults.invalid."
-        )
+    law, equivocating = scenario.network.law, scenario.faults.equivocating
+    wrong = {
+        "layout must not have overhead_bytes or header_bytes for executed delegates, which use "
+        f"the encoding of pqchain; got {layout!r}. Leave them out.": (
+            layout.overhead_bytes is not None or layout.header_bytes is not None
+        ),
+        "layout.key_mode must be 'inline' or 'recovered' for executed delegates, which start "
+        "without registered keys; got 'registered'.": layout.key_mode == "registered",
+        f"costs of {row.name} must have real sizes, a key of {row.public_key_bytes} and a "
+        f"signature of {row.signature_bytes} bytes; got {costs.public_key_bytes} and "
+        f"{costs.signature_bytes}.": (
+            costs.public_key_bytes != row.public_key_bytes or costs.signature_bytes < least
+        ),
+        f"max_views must be at most {MAX_VIEWS}, the range of a message's view field; got "
+        f"{scenario.max_views}.": scenario.max_views > MAX_VIEWS,
+        "network must not be 'uplink' for executed delegates, whose messages do not share "
+        "links; got uplink. Use named('star'), or mode='model' (--mode model).": law == "uplink",
+        "faults.equivocating must be empty on gossip, where the proposer cannot choose which "
+        f"node receives which block; got {equivocating}. Use another network, or "
+        "faults.invalid.": law == "gossip" and bool(equivocating),
+    }
+    for message, is_wrong in wrong.items():
+        if is_wrong:
+            raise UsageError(message)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

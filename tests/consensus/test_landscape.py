@@ -7,8 +7,7 @@ import math
 import pandas as pd
 import pytest
 
-from pqchain.consensus import Scenario, landscape, named
-from pqchain.costs import Costs, CostTable
+from pqchain.consensus import landscape
 from pqchain.works import papers
 
 PAPER = papers.costs("pqdpol")
@@ -74,17 +73,3 @@ def test_small_blocks_use_mean_lengths_and_large_ones_drawn_lengths():
     small, large = frame["transactions_per_block"]
     assert small == pytest.approx(29.43, abs=0.01)
     assert large == int(large) > landscape.MAX_EXACT_TRANSACTIONS
-
-
-def test_equal_loads_have_equal_transaction_counts():
-    row = Costs(
-        algorithm="Dilithium2", public_key_bytes=1312, signature_bytes=2420,
-        generate_keypair_seconds=1e-4, sign_seconds=1e-4, verify_seconds=1e-4, source="test",
-    )  # fmt: skip
-    case = Scenario(
-        algorithm="Dilithium2", costs=CostTable(rows=(row,), source="test"), nodes=4,
-        network=named("mesh"),
-    )  # fmt: skip
-    for count in (1, 30, 299):
-        filled = case.with_(block_bytes=landscape._block_bytes(case, count))
-        assert filled.transactions_per_block() == count

@@ -10,7 +10,7 @@ import pytest
 
 from pqchain.consensus import model, network
 from pqchain.consensus.model import single_view
-from pqchain.consensus.network import NAMES, SECOND, Network, ServiceTimes, link_times, named
+from pqchain.consensus.network import NAMES, SECOND, ServiceTimes, link_times, named
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.consensus.view import BLOCK, NEVER, VOTE
 from pqchain.delegates.messages import HEADER_BYTES
@@ -101,21 +101,6 @@ def test_two_equally_loaded_processors_take_half_the_time() -> None:
     assert seconds[0] / seconds[2] == pytest.approx(4, rel=0.05)
 
 
-def test_votes_on_one_processor_cost_signing_and_verification() -> None:
-    costs, nodes = table(verify=3e-3, sign=1e-3), 8
-    free = ServiceTimes(message_seconds=0, byte_seconds=0, transaction_seconds=0, height_seconds=0)
-    case = scenario(
-        nodes=nodes, network=named("host", service_times=free), vote_phases=2, costs=costs
-    )
-    block = model.Load(case).take(0, now=0)
-    assert block is not None
-    # Everything before the last commit quorum.
-    most = (
-        (nodes - 1) * block.transactions * 3e-3 + 2 * nodes * 1e-3 + 2 * nodes * (nodes - 1) * 3e-3
-    )
-    assert 0.8 * most < model.run(case).latency_seconds < most
-
-
 def test_csma_equals_its_closed_form() -> None:
     for nodes in (2, 3, 9):
         view = single_view(block("csma", nodes))
@@ -184,25 +169,6 @@ def test_gossip_reaches_every_other_node_once(nodes: int, peers: int) -> None:
     assert runs[0].reached_ns.tolist().count(NEVER) == 0
 
 
-def test_gossip_to_all_equals_its_closed_form() -> None:
-    # As many peers as others: the proposer alone sends to all, one copy after the other.
-    case = scenario(
-        nodes=6, network=named("gossip", peers=5, jitter_fraction=0.0), costs=FREE, layout=WHOLE,
-        vote_phases=0,
-    )  # fmt: skip
-    view = single_view(case)
-    assert view.overlay is not None
-    source = int(view.overlay.delegates[view.proposer])
-    reached = model.run(case).heights[0].outcomes[0].reached_ns
-    send_ns, latency_ns = (
-        int(view.link_times.send_ns[BLOCK, 0]),
-        int(view.link_times.latency_ns[BLOCK, 0, 0]),
-    )
-    assert [int(reached[(source + step) % 6]) for step in range(1, 6)] == [
-        step * send_ns + latency_ns for step in range(1, 6)
-    ]
-
-
 @pytest.mark.parametrize("year", ["2026", "2019"])
 def test_region_delays_are_symmetric_and_complete(year: Any) -> None:
     table = network.regions(year)
@@ -239,51 +205,19 @@ def test_network_names_are_accepted_and_others_rejected() -> None:
 @pytest.mark.parametrize(
     ("law", "changes", "message"),
     [
-        (
-            "mesh",
-            {"peers": 2},
-            r"parameters of mesh must be among header_bytes, jitter.*; got peers",
-        ),
-        (
-            "paper-serial",
-            {"latency_seconds": 1.0},
-            r"paper-serial must be among serial; got latency_seconds\. Leave them out",
-        ),
+        ("mesh", {"peers": 2}, r"of mesh must be among header_bytes, jitter.*; got peers"),
+        ("paper-serial", {"latency_seconds": 1.0}, r"be among serial; got latency_.* Leave them"),
         ("star", {"world": True, "peers": 2}, r"of star .*; got peers, world"),
         ("gossip", {"region_table": "2019"}, r"of gossip must .*; got region_table"),
-        (
-            "gossip",
-            {"world": True, "latency_seconds": 0.1},
-            r"of gossip with world must .*region_table.*; got latency_seconds",
-        ),
+        ("gossip", {"world": True, "latency_seconds": 0.1}, r"with world .*region_table.*; got l"),
+        ("mesh", {"rate_bits_per_second": 0.5}, r"rate_bits_per_second must be a number from 1 to"),
+        ("gossip", {"peers": 0}, r"peers must be a whole number from 1 to 1024; got 0"),
+        ("star", {"latency_seconds": 10.0, "jitter_fraction": 1.0}, r"below 4 seconds; got 10.0"),
     ],
 )
-def test_parameters_of_other_networks_are_rejected(
-    law: str, changes: dict[str, object], message: str
-) -> None:
+def test_wrong_parameters_are_rejected(law: str, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         named(law, **changes)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"rate_bits_per_second": 0.5},
-            r"rate_bits_per_second must be a number from 1 to 1e",
-        ),
-        ({"peers": 0}, r"peers must be a whole number from 1 to 1024; got 0"),
-        ({"latency_seconds": 10.0, "jitter_fraction": 1.0}, r"must be below 4 seconds; got 10.0"),
-    ],
-)
-def test_invalid_networks_are_rejected(changes: dict[str, object], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        Network(law="mesh", **changes)  # type: ignore[arg-type]
-
-
-def test_too_many_delegates_per_computer_are_rejected() -> None:
-    with pytest.raises(UsageError, match=r"delegates must be at most 256 on one computer; got 300"):
-        scenario(nodes=300, network=named("host"))
 
 
 def test_gossip_peers_are_uniform() -> None:

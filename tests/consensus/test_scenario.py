@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pqchain.consensus import model
+from pqchain import algorithms, open_signer
+from pqchain.consensus import lengths, model
 from pqchain.consensus.faults import Faults
 from pqchain.consensus.network import NAMES, named
 from pqchain.consensus.scenario import Layout, Scenario
@@ -39,13 +40,7 @@ def test_falcon_signature_lengths_give_fractional_block_fill() -> None:
 
 
 def test_recovered_keys_are_not_in_the_transaction() -> None:
-    from pqchain.costs import Costs, CostTable
-
-    row = Costs(
-        algorithm="ECDSA-secp256k1", public_key_bytes=33, signature_bytes=71,
-        generate_keypair_seconds=1e-5, sign_seconds=1e-5, verify_seconds=1e-5, source="test",
-    )  # fmt: skip
-    costs = CostTable(rows=(row,), source="test")
+    costs = table(algorithm="ECDSA-secp256k1", key=33, signature=71)
     inline, recovered = (
         Scenario(algorithm="ECDSA-secp256k1", costs=costs, layout=Layout(key_mode=mode))
         for mode in ("inline", "recovered")
@@ -85,6 +80,7 @@ def test_equal_scenarios_compare_equal() -> None:
         ),
         ({"exchange": "broadcast"}, r"exchange must not be 'broadcast' on paper-serial"),
         ({"vote_phases": 1}, r"vote_phases must be 0 with exchange='all-to-all'"),
+        ({"nodes": 300, "network": named("host")}, r"at most 256 on one computer; got 300"),
         ({"network": "mesh"}, r"network must be of type Network; got 'mesh'"),
         ({"algorithm": "Falcon-512"}, r"no costs of 'Falcon-512' in 'test'"),
         (
@@ -107,14 +103,8 @@ def test_invalid_scenarios_are_rejected(changes: dict[str, Any], message: str) -
     [
         ({"crashed": (1, 1)}, r"must contain a rank only once"),
         ({"loss_probability": 1.5}, r"faults.loss_probability must be a number from 0 to 1; got"),
-        (
-            {"delay_probability": 1.0},
-            r"delay_probability and faults.delay_seconds must be both 0 or.* got 1 and 0",
-        ),
-        (
-            {"heal_seconds": 9.0},
-            r"partition_fraction and faults.heal_seconds must be both.* got 0 and 9",
-        ),
+        ({"delay_probability": 1.0}, r"y and faults.delay_seconds must be both 0 or.* got 1 and 0"),
+        ({"heal_seconds": 9.0}, r"fraction and faults.heal_seconds must be both.* got 0 and 9"),
         ({"slow_factor": 50}, r"slow must not be empty .*slow_factor=50; .* such as \(0,\)"),
         ({"slow": (0,), "slow_factor": 1}, r"slow_factor must be above 1"),
     ],
@@ -167,3 +157,27 @@ def test_results_do_not_depend_on_the_hash_seed() -> None:
     }  # fmt: skip
     assert len(texts) == 1
     assert len(texts.pop().splitlines()) == 1 + 2 * len(NAMES) + 1
+
+
+def test_mean_fill_equals_the_enumerated_mean() -> None:
+    # Lengths 1 or 2, capacity 4: enumerated by hand, 2 + 1/2 + ... = 2.6875.
+    shares = {1: 1, 2: 1}
+    expected = 1 + 1 + (1 - 4 / 8) + 1 / 16  # P(S1<=4), P(S2<=4), P(S3<=4) = 4/8, P(S4<=4)
+    assert lengths.mean_fill(shares, capacity_bytes=4, fixed_bytes=0) == pytest.approx(expected)
+    assert lengths.mean_fill({7: 1}, capacity_bytes=6, fixed_bytes=0) == 0.0
+
+
+@pytest.mark.native
+def test_signature_lengths_are_those_of_liboqs() -> None:
+    for name, samples in (("Falcon-512", 600), ("Falcon-1024", 300)):
+        signer = open_signer(name, "liboqs-0.13/avx2")
+        counted = lengths.observed()[name]
+        total = sum(counted.values())
+        mean = lengths.mean(counted)
+        variance = sum(count * (size - mean) ** 2 for size, count in counted.items()) / total
+        _, secret_key = signer.generate_keypair()
+        sizes = [len(signer.sign(b"%d" % i, secret_key)) for i in range(samples)]
+        error = (variance / samples) ** 0.5
+        assert abs(sum(sizes) / samples - mean) < 6 * error
+        assert max(sizes) <= algorithms.get(name).signature_max_bytes
+        assert round(mean) == algorithms.get(name).signature_bytes

@@ -1,12 +1,16 @@
-"""Test doubles of delegates: fast signatures, a store on a disk, and a faulty delegate."""
+"""Test doubles of delegates: fast signatures, a store on a disk, a faulty delegate, runs."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
 
+import numpy as np
+
 from pqchain.chain.verification import Verifier
-from pqchain.consensus.network import named
+from pqchain.consensus.builder import ModelBlock
+from pqchain.consensus.network import SECOND, named
+from pqchain.consensus.runs import Height, Run
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.delegates import messages
 from pqchain.delegates.actions import Sending
@@ -136,3 +140,28 @@ class FaultyDelegate(TimedDelegate):
         proof = min(view, 9).to_bytes(2, "big") + quorum
         data = messages.encode_decided(self.rank, self.height, block.encode(), proof)
         return Sending(MessageKind.DECIDED, data, to)
+
+
+def executed(scenario, latencies, *, mode="loopback", transactions=1, **quantities):
+    """A run whose heights follow each other and take `latencies`.
+
+    `quantities` are functions of the latency, by field of a height.
+    """
+    heights, now = [], 0
+    for number, seconds in enumerate(latencies):
+        ended = now + round(seconds * SECOND)
+        block = ModelBlock(
+            height=number, starts_ns=now, transactions=transactions, size_bytes=0,
+            appeared_ns=float(now),
+        )  # fmt: skip
+        height = Height(
+            block=block,
+            ended_ns=ended,
+            final_ns=np.full(scenario.delegate_count, ended),
+            blocks=frozenset(),
+            views=1,
+            **{name: value(seconds) for name, value in quantities.items()},
+        )
+        heights.append(height)
+        now = ended
+    return Run(scenario=scenario, heights=tuple(heights), mode=mode, transport="native")

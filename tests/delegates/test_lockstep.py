@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,22 +31,20 @@ def without_equivocators(run: Run) -> Run:
     """Return a run without the times of equivocating delegates, which have no meaning."""
     equivocating = list(run.scenario.faults.equivocating)
 
-    def hidden(times: np.ndarray) -> np.ndarray:
-        times = times.copy()
-        times[equivocating] = NEVER
+    def hidden(part: Height | Outcome, *names: str) -> dict[str, np.ndarray]:
+        times = {name: getattr(part, name).copy() for name in names}
+        for array in times.values():
+            array[equivocating] = NEVER
         return times
 
     def of(height: Height) -> Height:
         outcomes = tuple(
-            Outcome(
-                hidden(outcome.verified_ns),
-                hidden(outcome.prepared_ns),
-                hidden(outcome.final_ns),
-                outcome.reached_ns,
+            dataclasses.replace(
+                outcome, **hidden(outcome, "verified_ns", "prepared_ns", "final_ns")
             )
             for outcome in height.outcomes
         )
-        return dataclasses.replace(height, outcomes=outcomes, final_ns=hidden(height.final_ns))
+        return dataclasses.replace(height, outcomes=outcomes, **hidden(height, "final_ns"))
 
     return dataclasses.replace(run, heights=tuple(map(of, run.heights)))
 
@@ -105,43 +104,6 @@ _FAULTY = [
 """Scenarios in which locks, quorums, bytes and draws all matter."""
 
 
-class _Mistake:
-    """Planted mistakes of the delegates or of their network."""
-
-    @staticmethod
-    def a_forgotten_lock(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(core.Delegate, "_lock", lambda *_: None)
-
-    @staticmethod
-    def a_quorum_less_one(patch: pytest.MonkeyPatch) -> None:
-        init = Setting.__init__
-
-        def less(self: Setting, *positional: object, **named: object) -> None:
-            init(self, *positional, **named)  # type: ignore[arg-type]
-            self.quorum -= 1
-
-        patch.setattr(Setting, "__init__", less)
-
-    @staticmethod
-    def a_byte_more(patch: pytest.MonkeyPatch) -> None:
-        times = plain_network.PlainNetwork._times
-        patch.setattr(
-            plain_network.PlainNetwork, "_times", lambda self, length: times(self, length + 1)
-        )
-
-    @staticmethod
-    def votes_not_verified_by_the_slow(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(lockstep, "work_ns", lambda builder, *_, **__: builder.verify_ns)
-
-    @staticmethod
-    def votes_for_whatever_comes(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(core.Delegate, "_add_vote", _counting_any)
-
-    @staticmethod
-    def the_draws_of_another_kind(patch: pytest.MonkeyPatch) -> None:
-        patch.setitem(core.CLASSES, MessageKind.COMMIT, 1)
-
-
 def _counting_any(
     self: core.Delegate, kind: int, view: int, rank: int, digest: bytes, signature: bytes
 ) -> None:
@@ -150,7 +112,24 @@ def _counting_any(
     self._counts[view, kind, digest] += 1
 
 
-_MISTAKES = [name for name in vars(_Mistake) if not name.startswith("_")]
+def _quorum_less_one(self: Setting, *positional: Any, **named: Any) -> None:
+    _INIT(self, *positional, **named)
+    self.quorum -= 1
+
+
+_INIT, _TIMES = Setting.__init__, plain_network.PlainNetwork._times
+
+_MISTAKES: dict[str, tuple[Any, Any, Any]] = {
+    "a forgotten lock": (core.Delegate, "_lock", lambda *_: None),
+    "a quorum less one": (Setting, "__init__", _quorum_less_one),
+    "a byte more": (
+        plain_network.PlainNetwork, "_times", lambda self, length: _TIMES(self, length + 1)
+    ),
+    "wrong durations": (lockstep, "work_ns", lambda builder, *_, **__: builder.verify_ns),
+    "votes for whatever comes": (core.Delegate, "_add_vote", _counting_any),
+    "the draws of another kind": (core.CLASSES, MessageKind.COMMIT, 1),
+}  # fmt: skip
+"""Planted mistakes of the delegates or of their network: object or dict, name and new value."""
 
 
 @pytest.mark.parametrize("mistake", _MISTAKES)
@@ -159,7 +138,9 @@ def test_comparison_finds_a_mistake(mistake: str, monkeypatch: pytest.MonkeyPatc
         without_equivocators(model.run(case, engine="fast", load=Setting(case).load))
         for case in _FAULTY
     ]
-    getattr(_Mistake, mistake)(monkeypatch)
+    target, name, value = _MISTAKES[mistake]
+    patch = monkeypatch.setitem if isinstance(target, dict) else monkeypatch.setattr
+    patch(target, name, value)
     assert any(
         without_equivocators(lockstep.run(case)) != modelled
         for case, modelled in zip(_FAULTY, expected, strict=True)

@@ -7,7 +7,6 @@ import threading
 import pytest
 
 from pqchain import algorithms, consensus, delegates
-from pqchain.chain.block import Block
 from pqchain.chain.wallet import Wallet
 from pqchain.consensus.faults import Faults
 from pqchain.consensus.network import named
@@ -25,13 +24,6 @@ from tests.consensus.scenarios import SIZES, scenario
 pytestmark = pytest.mark.native
 
 STAR = {"nodes": 4, "network": named("star"), "vote_phases": 2, "blocks": 2, "block_bytes": 8000}
-
-
-STAR_OF_FIVE = {key: value for key, value in STAR.items() if key != "nodes"}
-
-
-def digest(block):
-    return Block.decode(block).hash()
 
 
 def star(**changes):
@@ -145,11 +137,11 @@ def test_observers_receive_and_verify_every_block(phases):
 
 
 def test_observer_rejects_blocks_without_a_valid_quorum():
-    case = scenario(nodes=5, delegates=4, **{**STAR_OF_FIVE})
-    setting = Setting(case)
-    block = setting.propose(setting.pool.genesis, 0, 0, 0).encode()
+    setting = Setting(star(nodes=5, delegates=4))
+    proposed = setting.propose(setting.pool.genesis, 0, 0, 0)
+    block, digest = proposed.encode(), proposed.hash()
     votes = {
-        rank: setting.keys.sign(rank, statement(MessageKind.COMMIT, rank, 0, 0, digest(block)))
+        rank: setting.keys.sign(rank, statement(MessageKind.COMMIT, rank, 0, 0, digest))
         for rank in range(setting.quorum)
     }
     for decided, stored in (
@@ -167,34 +159,26 @@ def test_observer_rejects_blocks_without_a_valid_quorum():
         assert sum(observer.rejected.values()) == 1 - stored
 
 
+_VIRTUAL, _LOOPBACK = {"mode": "virtual"}, {"mode": "loopback"}
+_TIMEOUT = {"view_timeout_seconds": 9.0}
+
+
 @pytest.mark.parametrize(
     ("changes", "options", "why"),
     [
-        ({"layout": SIZES}, {"mode": "virtual"}, "layout must not have overhead_bytes"),
+        ({"layout": SIZES}, _VIRTUAL, "layout must not have overhead_bytes"),
+        ({"network": named("mesh")}, _VIRTUAL | {"transport": "native"}, "be 'star' .*; got mesh"),
+        ({}, _LOOPBACK | {"transport": "plain"}, "must be used in mode 'virtual'; got mode 'loop"),
+        ({"nodes": 300}, _LOOPBACK, "got 300, which need about"),
+        ({"arrivals_per_second": 5.0}, _LOOPBACK, "arrivals_per_second must be 0"),
         (
-            {"network": named("mesh")},
-            {"mode": "virtual", "transport": "native"},
-            "must be 'star' .*; got mesh",
-        ),
-        (
-            {},
-            {"mode": "loopback", "transport": "plain"},
-            "must be used in mode 'virtual'; got mode 'loopback'",
-        ),
-        ({"nodes": 300}, {"mode": "loopback"}, "got 300, which need about"),
-        ({"arrivals_per_second": 5.0}, {"mode": "loopback"}, "arrivals_per_second must be 0"),
-        (
-            {
-                "network": named("gossip"),
-                "faults": Faults(equivocating=(0,)),
-                "view_timeout_seconds": 9.0,
-            },
-            {"mode": "virtual"},
+            _TIMEOUT | {"network": named("gossip"), "faults": Faults(equivocating=(0,))},
+            _VIRTUAL,
             "faults.equivocating must be empty on gossip",
         ),
         (
-            {"vote_phases": 0, "faults": Faults(invalid=(0,)), "view_timeout_seconds": 9.0},
-            {"mode": "loopback"},
+            _TIMEOUT | {"vote_phases": 0, "faults": Faults(invalid=(0,))},
+            _LOOPBACK,
             "votes must be signed and vote_phases at least 1",
         ),
     ],
@@ -202,6 +186,19 @@ def test_observer_rejects_blocks_without_a_valid_quorum():
 def test_unsupported_options_are_rejected_with_the_reason(changes, options, why):
     with pytest.raises(UsageError, match=why):
         delegates.run(star(**changes), **options)
+
+
+def report(final=4, tip="aa"):
+    """Return the report of a delegate that has `final` of 4 blocks."""
+    return {
+        "height": final,
+        "tip": tip,
+        "entered_ns": [10 * height for height in range(min(final + 1, 4))],
+        "final_ns": [10 * height + 9 for height in range(final)],
+        "views": [1] * 4,
+        "sent": [[3, 300]] * 4,
+        "rejected": {},
+    }
 
 
 @pytest.mark.parametrize(
@@ -219,33 +216,18 @@ def test_unsupported_options_are_rejected_with_the_reason(changes, options, why)
     ],
 )
 def test_wrong_report_of_a_node_is_rejected(change):
-    report = {
-        "height": 4, "tip": "aa", "entered_ns": [0] * 4, "final_ns": [9] * 4, "views": [1] * 4,
-        "sent": [[3, 300]] * 4, "rejected": {},
-    }  # fmt: skip
-    modes._synchronised(NodeResult(node=0, state="done", report=report), 4)
+    modes._synchronised(NodeResult(node=0, state="done", report=report()), 4)
     with pytest.raises(DataError, match="the report of node 0 "):
-        modes._synchronised(NodeResult(node=0, state="done", report=report | change), 4)
+        modes._synchronised(NodeResult(node=0, state="done", report=report() | change), 4)
 
 
 def test_fork_is_reported_although_a_delegate_is_behind():
     """Different last blocks are a fork also when another delegate lacks two heights."""
     case = star(blocks=4)
-
-    def node(rank: int, final: int, tip: str) -> NodeResult:
-        report = {
-            "height": final,
-            "tip": tip,
-            "entered_ns": [10 * height for height in range(min(final + 1, 4))],
-            "final_ns": [10 * height + 9 for height in range(final)],
-            "views": [1] * 4,
-            "sent": [[3, 300]] * 4,
-            "rejected": {},
-        }
-        return NodeResult(node=rank, state="done", report=report)
-
     ended = [(4, "aa"), (4, "bb"), (4, "aa"), (2, "cc")]
-    nodes = tuple(node(rank, *end) for rank, end in enumerate(ended))
+    nodes = tuple(
+        NodeResult(node=rank, state="done", report=report(*end)) for rank, end in enumerate(ended)
+    )
     result = Result(nodes=nodes, connected=0.0, failure_times={}, identity="Ed25519")
     shared = Setting(case, modelled_clock=True)
     run = modes._of_result(result, shared, case, "virtual", "native")

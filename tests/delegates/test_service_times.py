@@ -12,7 +12,7 @@ from pqchain.consensus.network import ServiceTimes, named
 from pqchain.delegates import modes, service_times
 from pqchain.errors import UsageError
 from tests.consensus.scenarios import scenario, table
-from tests.delegates.runs import executed
+from tests.delegates.doubles import executed
 
 TIMES = ServiceTimes(
     message_seconds=3e-4, byte_seconds=5e-9, transaction_seconds=7e-5, height_seconds=4e-3

@@ -13,7 +13,7 @@ from pqchain.consensus.network import ServiceTimes
 from pqchain.delegates.plain_network import PLAIN
 from pqchain.delegates.service_times import Computer
 from pqchain.works.pqdpol import measured, plans
-from tests.delegates.runs import executed
+from tests.delegates.doubles import executed
 
 PLAN = plans.RunPlan(
     exponents=(1, 2, 3), heights=3, computers=(2, 4, 8), delegation=(8, 16), voters=8,

@@ -17,7 +17,7 @@ from pqchain.works import papers, registry
 from pqchain.works.pqdpol import judging, measured, plans, rebuilt
 from pqchain.works.work import Bench
 from tests import frames as test_frames
-from tests.delegates.runs import executed
+from tests.delegates.doubles import executed
 from tests.works import studies
 
 COSTS = papers.costs("pqdpol")

@@ -12,7 +12,7 @@ from pqchain.consensus.scenario import Scenario
 from pqchain.delegates.service_times import Computer
 from pqchain.works import papers
 from pqchain.works.pqdpol import judging, plans, scaling
-from tests.delegates.runs import executed
+from tests.delegates.doubles import executed
 from tests.works import studies
 
 COSTS = papers.costs("pqdpol")
