@@ -42,10 +42,7 @@ def delegates(frame: pd.DataFrame) -> Table:
         columns += _PREDICTED
     if frame["over_plain_percent"].notna().any():
         columns += _OVER_PLAIN
-    rows = frame.assign(remark=[_remark(row) for row in frame.to_dict("records")])
-    if rows["remark"].any():
-        columns.append("remark")
-    return Table.of(rows, columns)
+    return _with_remarks(frame, columns)
 
 
 def runs(runs: pd.DataFrame, printed: Mapping[str, float]) -> Table:
@@ -53,17 +50,14 @@ def runs(runs: pd.DataFrame, printed: Mapping[str, float]) -> Table:
 
     `printed` maps scenario identifiers to latencies in seconds that a paper prints; may be empty.
     """
-    rows = runs.assign(remark=[_remark(row) for row in runs.to_dict("records")])
+    rows = runs.copy()
     columns: list[Column | str] = [*_RESULTS]
     if printed:
         rows["printed_seconds"] = runs["scenario"].map(printed)
         rows["error_percent"] = 100 * (runs["latency_seconds"] / rows["printed_seconds"] - 1)
         columns += [Column("printed", key="printed_seconds", numeric=True, exact=True)]
         columns += ["error_percent"]
-    columns.append("messages")
-    if rows["remark"].any():
-        columns.append("remark")
-    return Table.of(rows, columns)
+    return _with_remarks(rows, [*columns, "messages"])
 
 
 def over_seeds(means: pd.DataFrame) -> Table:
@@ -72,6 +66,11 @@ def over_seeds(means: pd.DataFrame) -> Table:
     for mean in _MEANS:
         columns += [mean, Column("± 95 %", key=f"{mean}_half_width", numeric=True)]
     return Table.of(means, [*columns, "seeds", Column("live", numeric=True, unit="share")])
+
+
+def _with_remarks(frame: pd.DataFrame, columns: list[Column | str]) -> Table:
+    rows = frame.assign(remark=[_remark(row) for row in frame.to_dict("records")])
+    return Table.of(rows, [*columns, *(["remark"] if rows["remark"].any() else [])])
 
 
 def _remark(row: dict[Any, Any]) -> str:

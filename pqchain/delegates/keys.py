@@ -85,10 +85,8 @@ class DelegateKeys:
         """Return whether a delegate's signature is valid; False for an unknown rank."""
         if not 0 <= rank < len(self._keys):
             return False
+        verified = {} if self._verified is None else self._verified
         case = rank, statement, signature
-        if self._verified is not None and case in self._verified:
-            return self._verified[case]
-        is_valid = self.signer.verify(statement, signature, self._keys[rank][0])
-        if self._verified is not None:
-            self._verified[case] = is_valid
-        return is_valid
+        if case not in verified:
+            verified[case] = self.signer.verify(statement, signature, self._keys[rank][0])
+        return verified[case]

@@ -46,6 +46,15 @@ SETS: tuple[Mapping[str, Any], ...] = (
 """Runs that separate the service times: few or many transactions, bytes and messages."""
 
 
+def on_host(scenario: Scenario, processors: int, service_times: ServiceTimes) -> Scenario:
+    """Return the scenario with the law "host", and exchange and votes as before."""
+    return scenario.with_(
+        network=named("host", processors=processors, service_times=service_times),
+        exchange=scenario.exchange,
+        vote_phases=scenario.vote_phases,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Computer:
     """Computer with its service times, the costs of schemes on it, and its processors."""
@@ -59,12 +68,7 @@ class Computer:
         """Return the scenario with the law "host" and the costs and processors of this computer."""
         network = scenario.network
         count = network.processors if network.law == "host" else self.processors
-        return scenario.with_(
-            network=named("host", processors=count, service_times=self.service_times),
-            costs=self.costs,
-            exchange=scenario.exchange,
-            vote_phases=scenario.vote_phases,
-        )
+        return on_host(scenario, count, self.service_times).with_(costs=self.costs)
 
     def predicted(self, run: Run) -> Run:
         """Return a run with its predicted latency, or unchanged if the law does not apply to it."""
@@ -112,9 +116,7 @@ def terms(scenario: Scenario) -> tuple[float, ...]:
     """Return the coefficient of each service time in the latency, then the rest in seconds."""
 
     def latency(service_times: ServiceTimes) -> float:
-        network = named("host", processors=scenario.network.processors, service_times=service_times)
-        exchange, phases = scenario.exchange, scenario.vote_phases
-        hosted = scenario.with_(network=network, exchange=exchange, vote_phases=phases)
+        hosted = on_host(scenario, scenario.network.processors, service_times)
         return model.run(hosted).latency_seconds
 
     without = latency(_FREE)

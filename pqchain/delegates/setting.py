@@ -19,7 +19,7 @@ from pqchain.chain.wallet import Wallet
 from pqchain.consensus.builder import Load, ModelBlock, ViewBuilder
 from pqchain.consensus.lengths import MESSAGE_HEADER_BYTES, distribution, mean
 from pqchain.consensus.scenario import Scenario
-from pqchain.consensus.view import Array, Disturbance
+from pqchain.consensus.view import Array
 from pqchain.crypto.native import seeded_randomness
 from pqchain.delegates import messages
 from pqchain.delegates.keys import DelegateKeys, Keypair, keypair, shared_signer
@@ -180,7 +180,10 @@ class Setting:
         self.quorum = scenario.quorum
         self.final_vote = MessageKind.COMMIT if scenario.phases == 2 else MessageKind.VOTE
         """Kind of the votes that make a block final."""
-        self.disturbance = lru_cache(maxsize=16)(self._disturbance)
+        self.disturbance = lru_cache(maxsize=16)(
+            lambda height, view: self.builder.disturbance(height * scenario.max_views + view)
+        )
+        """Loss, delay, jitter and partition of a view of a height."""
         self._row = algorithm(scenario.algorithm)
         self._delegates = inputs.delegates if inputs else ()
         self._wallets = inputs.wallets if inputs else self._keypairs("wallet", range(WALLETS))
@@ -235,9 +238,6 @@ class Setting:
         while height not in self.load.spans:
             self.load.take(len(self.load.spans), now=0)
         return self.pool.span(*self.load.spans[height])
-
-    def _disturbance(self, height: int, view: int) -> Disturbance:
-        return self.builder.disturbance(height * self.scenario.max_views + view)
 
     @cached_property
     def addresses(self) -> list[bytes]:

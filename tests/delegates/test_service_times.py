@@ -27,11 +27,7 @@ def ran(case):
 
 def test_calibration_recovers_the_service_times(monkeypatch):
     def measured(case, **_):
-        real = case.with_(
-            network=named("host", service_times=TIMES),
-            exchange=case.exchange,
-            vote_phases=case.vote_phases,
-        )
+        real = service_times.on_host(case, case.network.processors, TIMES)
         return replace(model.run(real), mode="loopback")
 
     monkeypatch.setattr(modes, "run", measured)

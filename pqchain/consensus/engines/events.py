@@ -29,14 +29,6 @@ _ORDER = (0, 1, 3, 2, 4)
 """Order of messages of one height that a delegate sends at once, by kind."""
 
 
-def play(views: Sequence[View]) -> list[tuple[int, Outcome]]:
-    """Simulate overlapping heights; return when each was started, and its outcome.
-
-    See `fast.play`.
-    """
-    return _Chain(views).run()
-
-
 class _Height:
     """State of one height, with the arrays of its view as lists, which are read faster."""
 
@@ -65,7 +57,9 @@ class _Height:
         return outcome.before(self.view.deadline_ns)
 
 
-class _Chain:
+class EventSimulation:
+    """Simulation of one view, or of heights that overlap; see `fast.play`."""
+
     def __init__(self, views: Sequence[View]) -> None:
         first = views[0]
         self.count, self.deadline_ns = first.count, first.deadline_ns
@@ -83,6 +77,7 @@ class _Chain:
         self.settles_ns = self.finishes_ns = NEVER
 
     def run(self) -> list[tuple[int, Outcome]]:
+        """Return when each height was started, and its outcome."""
         self.heights[0].started_ns = 0
         for rank in range(self.count):
             self._enter(0, rank)

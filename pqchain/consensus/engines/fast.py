@@ -28,7 +28,6 @@ from pqchain.consensus.view import (
     Array,
     Flags,
     Outcome,
-    Overlay,
     View,
 )
 from pqchain.errors import PqchainError
@@ -47,7 +46,7 @@ def play(*views: View) -> list[tuple[int, Outcome]]:
     """
     view = views[0]
     if view.link_times.uploads or view.link_times.processors:
-        return events.play(views)
+        return events.EventSimulation(views).run()
     outcome = _serial(view) if view.serial_pair_ns else _quorums(view)
     return [(0, outcome.before(view.deadline_ns))]
 
@@ -102,25 +101,21 @@ def _send_block(view: View, rows: Rows) -> Array:
     reached = np.full(0 if view.overlay is None else view.overlay.nodes, NEVER, dtype=np.int64)
     if not view.alive[view.proposer]:
         return reached
-    if view.overlay is not None:
-        reached = _gossip(view, view.overlay, int(view.overlay.delegates[view.proposer]))
-        block[:] = reached[view.overlay.delegates]
+    if (overlay := view.overlay) is not None:
+        times = view.link_times
+        reached = _shortest(
+            overlay.nodes, overlay.peers, np.uint64(overlay.key),
+            overlay.delegates[view.proposer], view.ready_ns, overlay.relay_ns, overlay.regions,
+            times.send_ns[BLOCK], times.latency_ns[BLOCK], times.max_jitter_ns,
+            view.disturbance.as_tuple(BLOCK), overlay.silent, overlay.side,
+        )  # fmt: skip
+        block[:] = reached[overlay.delegates]
     elif view.all_to_all:
         block[:] = view.ready_ns
     else:
         rows.send_block(view.proposer, view.ready_ns)
     block[~view.alive] = NEVER
     return reached
-
-
-def _gossip(view: View, overlay: Overlay, source: int) -> Array:
-    link_times = view.link_times
-    return _shortest(
-        overlay.nodes, overlay.peers, np.uint64(overlay.key), source, view.ready_ns,
-        overlay.relay_ns, overlay.regions, link_times.send_ns[BLOCK], link_times.latency_ns[BLOCK],
-        link_times.max_jitter_ns,
-        view.disturbance.as_tuple(BLOCK), overlay.silent, overlay.side,
-    )  # fmt: skip
 
 
 @compiled
