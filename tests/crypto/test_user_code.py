@@ -235,6 +235,8 @@ def test_equal_class_names_in_two_files_stay_distinct(tmp_path: Path) -> None:
 
 
 def test_changed_file_is_reloaded(tmp_path: Path) -> None:
+    pq.register(write(tmp_path, "Changing"))
+    pq.open_signer("Changing")
     place = write(tmp_path, "Changing", "def sign", "raise ValueError")
     pq.register(place)
     with pytest.raises(CryptoFailure, match=r"Changing\.py:15: ValueError"):
