@@ -46,13 +46,8 @@ _STANDARD_LIBRARY = f"{Path(os.__file__).parent}{os.sep}"
 
 _FRAME = re.compile(r'File "([^"\n]+)", line (\d+)')
 
-_ERRORS: dict[str, type[PqchainError]] = {
-    name: getattr(errors, name)
-    for name in (
-        *("UsageError", "Unsupported", "NativeLibraryMissing", "NativeLibraryBroken"),
-        *("PqchainError", "DataError"),
-    )
-}
+_TYPED = "UsageError Unsupported NativeLibraryMissing NativeLibraryBroken PqchainError DataError"
+_ERRORS: dict[str, type[PqchainError]] = {name: getattr(errors, name) for name in _TYPED.split()}
 """Errors that the caller raises with their own type; all others become a CryptoFailure."""
 
 is_child = False
