@@ -72,7 +72,7 @@ class TransportInfo:
     datagrams: bool = True
     """Whether the transport sends datagrams; `live_seconds` is then the cost of a datagram."""
     endpoint: bool = True
-    """Whether the transport is an `Endpoint`; otherwise it is also a `Listener`."""
+    """Whether the transport is an `Endpoint`; otherwise it also has `listen` and `shutdown`."""
     virtual: bool = False
     """Whether the transport runs deterministically on a modelled clock."""
     resumes: bool = False
