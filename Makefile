@@ -89,7 +89,7 @@ $(OLDEST)/.installed: $(VENV)/.installed tests/packaging/ubuntu-22.04.txt
 		echo "test-oldest: not run: no Python 3.10 here; name one: PQCHAIN_PYTHONS=/path/to/python3.10"; exit 1; }
 	$(BIN)/uv pip install --quiet --python $(OLDEST)/bin/python --only-binary :all: \
 		--no-binary pynq,pynqutils,pynqmetadata -r tests/packaging/ubuntu-22.04.txt adjusttext annotated-types cyclopts pydantic typing-extensions \
-		lazy-loader reedsolo rich simpy tomli tqdm coincurve pycryptodome \
+		lazy-loader liboqs-python==0.16.0.1 reedsolo rich simpy tomli tqdm coincurve pycryptodome \
 		hypothesis pytest pytest-timeout pytest-xdist scikit-build-core
 	$(BIN)/uv pip install --quiet --python $(OLDEST)/bin/python \
 		--no-deps --no-build-isolation --reinstall-package pqchain --editable . $(PACKAGES:%=--editable %)

@@ -36,7 +36,7 @@ MODULES = [
 
 ROOT = Path(__file__).parent.parent
 
-HEAVY = ("numpy", "pandas", "matplotlib", "coincurve", "cryptography", "Crypto", "pyperf")
+HEAVY = ("numpy", "pandas", "matplotlib", "oqs", "coincurve", "cryptography", "Crypto", "pyperf")
 """Slow or native: loaded at the first use of what needs them."""
 
 
@@ -78,7 +78,7 @@ def test_help_loads_no_heavy_module() -> None:
         "for name in main.targets(): main.help_of([name])\n"
         "print(*sys.modules)"
     )
-    slow = {"pandas", "numba", "simpy", "matplotlib", "aioquic", "dask"}
+    slow = {"pandas", "numba", "simpy", "matplotlib", "oqs", "aioquic", "dask"}
     assert not slow & set(loaded.split())
 
 

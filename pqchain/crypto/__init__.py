@@ -7,6 +7,7 @@ from pqchain.algorithms import Algorithm
 from pqchain.crypto import classical
 from pqchain.crypto.interface import Kem, RecoverableSigner, Signer
 from pqchain.crypto.isolation import IsolatedKem, IsolatedSigner
+from pqchain.crypto.liboqs import LiboqsKem, LiboqsSigner
 from pqchain.crypto.native import (
     DEFAULT,
     NativeKem,
@@ -71,6 +72,8 @@ def open_signer(name: str, implementation: str | None = None) -> Signer:
     if row.factory:
         user_signer: Signer = row.factory(algorithm, chosen)
         return user_signer
+    if chosen == DEFAULT:
+        return LiboqsSigner(algorithm, chosen)
     native = _NATIVE_SIGNERS.get(algorithm.family, NativeSigner)
     return classical.SIGNERS.get((algorithm.name, chosen), native)(algorithm, chosen)
 
@@ -80,7 +83,7 @@ def open_kem(name: str, implementation: str | None = None) -> Kem:
     algorithm, chosen = _choose(name, implementation)
     if algorithms.implementation(chosen).location:
         return IsolatedKem(algorithm, chosen)
-    return NativeKem(algorithm, chosen)
+    return (LiboqsKem if chosen == DEFAULT else NativeKem)(algorithm, chosen)
 
 
 def open_scheme(algorithm: Algorithm, implementation: str | None = None) -> Signer | Kem:

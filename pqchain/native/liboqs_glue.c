@@ -204,7 +204,7 @@ enum { STACK_NEEDED = 4 << 20 };
 static __thread uintptr_t stack_end;
 
 /* 1 if any operation fits into the rest of the calling thread's stack. */
-static int pq_has_stack(void) {
+PQ_API int pq_has_stack(void) {
     pthread_attr_t attributes;
     void *end = NULL;
     size_t bytes = 0;

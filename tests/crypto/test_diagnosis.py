@@ -38,6 +38,7 @@ def test_doctor_checks_everything():
     assert {
         "numpy",
         "coincurve",
+        "liboqs-python",
         "pynq",
         "cmake",
         "schemes",

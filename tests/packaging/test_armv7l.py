@@ -24,7 +24,7 @@ SYSTEM = ROOT / "build" / "armhf"
 """Where `make build/armhf/.unpacked` puts that Python."""
 
 PURE = (
-    "annotated_types", "attr", "attrs", "cyclopts", "lazy_loader", "markdown_it",
+    "annotated_types", "attr", "attrs", "cyclopts", "lazy_loader", "markdown_it", "oqs",
     "reedsolo.py", "rich", "simpy", "typing_extensions.py",
     "tqdm",
 )  # fmt: skip
