@@ -77,6 +77,8 @@ class Implementation:
     """Stem of pqchain's native library that contains it; "" if there is none."""
     cpu_flags: tuple[str, ...] = ()
     """Required processor flags, as Linux names them."""
+    setting: str = ""
+    """Build setting that includes it; "" if every install has it."""
     fallback_library: str = ""
     """Stem of the library that is used if `library` was not built."""
     package: str = ""
@@ -90,7 +92,7 @@ class Implementation:
     @property
     def timed_in_c(self) -> bool:
         """Whether the timing loop in C can call the implementation directly."""
-        return bool(self.library)
+        return bool(self.library) and not self.package
 
     @property
     def check_command(self) -> str:

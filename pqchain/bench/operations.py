@@ -187,8 +187,11 @@ def _plan(
 
 
 def _is_default(implementation: str) -> bool:
-    # Not measured: one that chooses between two libraries, which are measured by themselves.
-    return not registry.implementation(implementation).fallback_library
+    # Not measured: a Python package around a library that is measured directly. Optional builds
+    # are measured where they were built.
+    row = registry.implementation(implementation)
+    repeats_another = bool(row.library and row.package)
+    return not repeats_another and not (row.setting and crypto.obstacle(implementation))
 
 
 def _status(algorithm: Algorithm, implementation: str) -> tuple[str, str]:

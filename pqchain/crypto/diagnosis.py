@@ -107,6 +107,8 @@ def _libraries() -> Iterator[Diagnosis]:
         if not row.library:
             continue
         if missing := obstacle(row.name):
+            if row.setting:  # built only on request
+                continue
             disables = f"{row.name}: its rows are marked unsupported"
             is_built_here = isinstance(missing, NativeLibraryMissing)
             fix = "make    (without make: pip install .)" if is_built_here else ""

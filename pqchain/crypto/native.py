@@ -360,6 +360,10 @@ def obstacle(implementation: str) -> Unsupported | None:
         return Unsupported(f"this processor lacks {', '.join(missing)}, which {row.name} needs")
     if not row.library or built_library(row) is not None:
         return None
+    # Optional builds: plain `make` would not build them.
+    if row.setting:
+        remedy = f"only `{row.setting} make -B install` builds it"
+        return NativeLibraryMissing(f"{row.name} is not installed: {remedy}")
     why = installation.omission_reason(row.library)
     reason = f"the native library of {row.name} is not installed{why and f' ({why})'}"
     return NativeLibraryMissing(f"{reason}: {INSTALL_HINT}")
