@@ -200,18 +200,14 @@ def analyse(findings: Findings, *, output: str = "capacity_per_second") -> Analy
     plan, costs, best = findings.plan, findings.costs, findings.best
     algorithm = best or plan.chain.algorithms[0]
     migrates = best and findings.figures[best]["migration_seconds"].value > 0
+    values = findings.values.items()
+    fitting = {name: blocks(plan, of) for name, of in values if of["transactions_per_block"]}
     return Analysis(
         findings=findings,
         algorithm=algorithm,
         tornado=tornado(plan, costs, algorithm=algorithm, output=output),
         plane=plane(plan, costs) if plan.post_quantum else None,
-        load=queueing.curve(
-            {
-                name: blocks(plan, values)
-                for name, values in findings.values.items()
-                if values["transactions_per_block"]
-            }
-        ),
+        load=queueing.curve(fitting),
         migration=migration.series(findings.migration(algorithm)) if migrates else None,
         # From the median costs: trials were run once, without draws.
         outcomes=predictions(costs),

@@ -71,11 +71,8 @@ class Explorer:
         self.frame = pd.DataFrame()
         """Every figure of the current plan, as `pqchain.study.evaluate` returns them."""
         self._is_paused = False
-        names = [
-            row.algorithm
-            for row in self.costs.rows
-            if row.scheme.kind == "signature" and row.sign_seconds > 0 and row.verify_seconds > 0
-        ]
+        timed = (row for row in self.costs.rows if row.sign_seconds * row.verify_seconds > 0)
+        names = [row.algorithm for row in timed if row.scheme.kind == "signature"]
         wide = {"description": "algorithms", "layout": {"width": "auto"}}
         chosen, rows = self.start.chain.algorithms, min(8, len(names))
         self._algorithms = widgets.SelectMultiple(options=names, value=chosen, rows=rows, **wide)

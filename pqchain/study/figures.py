@@ -69,10 +69,10 @@ def signature_bytes(model: SchemeModel) -> Evidence:
 def sign_seconds(model: SchemeModel) -> Evidence:
     """Time of one signing operation."""
     value, factor = model.checked.sign_seconds, model.plan.signing.signing_factor
-    if model.signer or factor != 1.0:
-        source = f"{model.row.source}, over {factor:g}"
-        by = f"pqchain.falcon.model: {model.signer}" if model.signer else source
-        return Evidence(value, Kind.MODELLED, by)
+    if model.signer:
+        return Evidence(value, Kind.MODELLED, f"pqchain.falcon.model: {model.signer}")
+    if factor != 1.0:
+        return Evidence(value, Kind.MODELLED, f"{model.row.source}, over {factor:g}")
     return Evidence(value, model.cost_kind, model.row.source)
 
 
@@ -342,9 +342,8 @@ def capacity_ratio(model: SchemeModel) -> float:
 @figure("verify_seconds")
 def verification_ratio(model: SchemeModel) -> float:
     """Time of a verification, relative to the baseline."""
-    if model.baseline is None:
-        return math.nan
-    return model["verify_seconds"] / model.baseline["verify_seconds"]
+    baseline = model.baseline["verify_seconds"] if model.baseline else math.nan
+    return model["verify_seconds"] / baseline
 
 
 @figure("capacity_per_second accounts moves_register state_gas separate_state_gas")

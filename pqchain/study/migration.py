@@ -28,6 +28,9 @@ MIGRATION = Contract.of(
 PRESSED_DAYS = 365.25
 """Days from phase A until all have requested a move: an assumption, not part of BIP-361."""
 
+STEEPNESS = 8.0
+"""Steepness of the logistic curve: 4 times its slope at half time, per adoption_days."""
+
 NEARLY_ALL = 0.9995
 """Share of the accounts at which a migration ends; a logistic curve has no end."""
 
@@ -47,8 +50,6 @@ class Migration:
     """Share of each block for moves."""
     adoption_days: float = 0.0
     """Days until half of the accounts have asked to move; 0: all at once."""
-    steepness: float = 8.0
-    """Steepness of the logistic curve: 4 times its slope at half time, per adoption_days."""
     phase_a_days: float = math.inf
     """Day after which payments to legacy keys are refused, so that users must move (BIP-361)."""
     phase_b_days: float = math.inf
@@ -65,8 +66,7 @@ class Migration:
 
     def __post_init__(self) -> None:
         for name in ("accounts", "moves_per_block", "blocks_per_day"):
-            value = getattr(self, name)
-            if not value > 0:
+            if not (value := getattr(self, name)) > 0:
                 raise UsageError(f"{name} must be above 0; got {value}")
         if not 0 < self.share <= 1:
             raise UsageError(f"share must be above 0 and at most 1; got {self.share}")
@@ -104,8 +104,8 @@ class Migration:
 
     def _adopted(self, day: float) -> float:
         # Shifted to start at 0: a logistic curve is never 0.
-        start = _logistic(-self.steepness)
-        return (_logistic(self.steepness * (day / self.adoption_days - 1.0)) - start) / (1 - start)
+        start = _logistic(-STEEPNESS)
+        return (_logistic(STEEPNESS * (day / self.adoption_days - 1.0)) - start) / (1 - start)
 
 
 def _logistic(at: float) -> float:
@@ -125,9 +125,8 @@ def series(migration: Migration, *, days: float | None = None) -> pd.DataFrame:
     # Day by day and not in closed form: requests, room and phases interact.
     while day < last:
         day += 1
-        phase = "open"
-        if day > migration.phase_a_days:
-            phase = "B" if day > migration.phase_b_days else "A"
+        is_pressed, is_over = day > migration.phase_a_days, day > migration.phase_b_days
+        phase = "B" if is_over else "A" if is_pressed else "open"
         asked = migration.asked_share(day) * migration.accounts
         # A move is a transaction of the legacy key, which phase B disables.
         moving = 0.0 if phase == "B" else min(migration.moves_per_day, max(0.0, asked - moved))

@@ -93,8 +93,7 @@ class SchemeModel:
         return self.figure(name).value
 
     def figure(self, name: str) -> Figure:
-        """Return the figure of this name, computed at first use."""
-        # Computed at first use and kept: a sensitivity asks for one figure, a page for all.
+        """Return a figure, computed at first use: a sensitivity needs only one of them."""
         if name not in self._figures:
             self._figures[name] = self._compute(name)
         return self._figures[name]
@@ -358,10 +357,9 @@ class MixedModel(SchemeModel):
         return sum(share * part.registrations for share, part in self._parts)
 
     def _compute(self, name: str) -> Figure:
-        value: float | Evidence
         if not QUANTITIES[name].is_averaged:
-            value = QUANTITIES[name].compute(self)
-            value = value.value if isinstance(value, Evidence) else value
+            result = QUANTITIES[name].compute(self)
+            value = result.value if isinstance(result, Evidence) else result
         elif name == "transactions_per_block":
             value = self.count
         elif name == "full_block_bytes":

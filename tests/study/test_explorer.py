@@ -11,6 +11,7 @@ from pqchain.study.files import parse
 from tests.study import plans
 
 pytest.importorskip("ipywidgets", reason="ipywidgets is not installed: pip install ipywidgets")
+explorer_module = pytest.importorskip("pqchain.study.explorer")
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +107,12 @@ def test_errors_are_shown_as_text(explorer, monkeypatch):
     monkeypatch.setattr("pqchain.study.explorer.evaluate", fail)
     explorer.sliders["nodes"].value = 64
     assert explorer._message.value == ("<b>Not possible:</b> &lt;b&gt;\\u001b[2J\\u202e")
+
+
+def test_every_slider_value_alone_gives_a_possible_plan():
+    for name in ("algorand", "ethereum", "cometbft"):
+        plan = pq.study.load(name)
+        values = explorer_module.input_values(plan)
+        assert {"nodes", "block_bytes"} <= values.keys() and plan.network.nodes in values["nodes"]
+        for key, possible in values.items():
+            assert all(plan.with_(**{key: value}).value(key) == value for value in possible)
