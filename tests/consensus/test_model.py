@@ -13,6 +13,7 @@ from pqchain.consensus import model
 from pqchain.consensus.faults import Faults
 from pqchain.consensus.model import Run
 from pqchain.consensus.network import NAMES, named
+from pqchain.consensus.view import NEVER
 from tests.consensus.scenarios import scenario, table
 
 
@@ -129,6 +130,17 @@ def test_partition_longer_than_the_timeout_costs_views() -> None:
         max_views=8,
     )  # fmt: skip
     assert result.is_live and result.is_safe and result.views == 3
+
+
+def test_first_final_block_of_a_delegate_counts() -> None:
+    again = 0
+    for seed in range(8):
+        result = run(faults=Faults(loss_probability=0.25), max_views=6, seed=seed)
+        (height,) = result.heights
+        times = np.array([outcome.final_ns for outcome in height.outcomes])
+        again += int(((times < NEVER).sum(axis=0) > 1).sum())
+        assert np.array_equal(height.final_ns, times.min(axis=0))
+    assert again > 0
 
 
 def test_healed_partition_only_delays() -> None:
