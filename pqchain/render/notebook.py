@@ -56,7 +56,7 @@ def show(
 
     `columns` selects and orders columns; without it all are shown. A named index becomes the first
     columns. The suffix of a column's name states its unit (`verify_seconds`, `share_percent`).
-    A table of pqchain, such as that of `study.tables.main_table`, is shown as it is. Raises
+    A table of pqchain, such as that of `study.text.main_table`, is shown as it is. Raises
     UsageError for a column that the frame lacks.
     """
     if isinstance(frame, Table):
