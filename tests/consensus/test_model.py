@@ -135,7 +135,7 @@ def test_partition_longer_than_the_timeout_costs_views() -> None:
 def test_first_final_block_of_a_delegate_counts() -> None:
     again = 0
     for seed in range(8):
-        result = run(faults=Faults(loss_probability=0.25), max_views=6, seed=seed)
+        result = run(faults=Faults(loss_probability=0.1), max_views=6, seed=seed)
         (height,) = result.heights
         times = np.array([outcome.final_ns for outcome in height.outcomes])
         again += int(((times < NEVER).sum(axis=0) > 1).sum())
