@@ -174,3 +174,9 @@ def test_the_time_to_decode_a_key_is_used_and_decides_no_choice():
     liboqs.append(("Falcon-512", "liboqs-0.13/avx2", "decode_key", float("nan"), "unsupported"))
     both = costs.from_frame(timed_operations(*kernel, *liboqs))["Falcon-512"]
     assert (both.verify_seconds, both.decode_key_seconds) == (4e-5, 0.0)
+
+
+def test_given_rows_are_found_by_their_name_in_any_case():
+    one, two = (dataclasses.replace(FALCON, algorithm=name, source="given: test") for name in "ab")
+    table = CostTable(rows=(FALCON, one, two), source="test")
+    assert (table["A"], table["b"], table["Falcon-512"]) == (one, two, FALCON)

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import optimize
 
 import pqchain as pq
 from pqchain import results
@@ -221,3 +222,12 @@ def test_quartiles_are_those_of_the_counted_samples() -> None:
     expected = np.quantile(one["cycles"], (0.25, 0.5, 0.75))
     assert row[["q1_cycles", "median_cycles", "q3_cycles"]].tolist() == pytest.approx(expected)
     assert "25 %" in tables.quartile_table(result).text()
+
+
+def test_needed_runs_are_the_fewest_that_suffice() -> None:
+    def missing(deviation: float) -> float:
+        return comparing.detectable_ratio(deviation, comparing.MAX_RUNS, 1) - comparing.RESOLUTION
+
+    limit = optimize.brentq(missing, 1e-4, 1.0)
+    assert comparing.runs_needed(0.999 * limit, 1) == comparing.MAX_RUNS
+    assert comparing.runs_needed(1.001 * limit, 1) == comparing.MAX_RUNS + 1

@@ -154,3 +154,8 @@ def test_verdicts_are_text_in_a_terminal_and_marked_in_html():
     assert html.badge("holds") in one.html()
     assert '<span class="here">40.0\u202fµs</span>' in one.html()
     assert one.records() == [{"verdict": "holds", "time": 4e-5}]
+
+
+def test_single_row_header_is_repeated():
+    lines = table(row_headers=1).text().splitlines()
+    assert [line.partition(" ")[0] for line in lines].count("Falcon-512") == 2

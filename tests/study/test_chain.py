@@ -449,3 +449,16 @@ def test_switch_of_votes_without_votes_is_an_error(changes, why):
     assert plan(**changes, votes_per_block=4.0)
     with pytest.raises(UsageError, match=r"votes_per_block must be 0 with .*give certificates ="):
         load("cometbft").with_(votes_per_block=100.0)
+
+
+def test_each_aggregate_proves_its_share_of_the_votes():
+    one = plan(votes_per_block=8192.0, vote_aggregation="leanmultisig", vote_aggregates=4.0)
+    proof = prover("leanmultisig").proof_bytes(2048)
+    assert chain.vote_bytes(one, 600.0) == 4 * (one.votes.vote_bytes + proof + 1024)
+
+
+def test_votes_of_another_scheme_have_no_known_time():
+    row = COSTS["Falcon-512"]
+    one = plan(votes_per_block=10.0)
+    assert chain.plain_vote_verify_seconds(one, row) == 10 * row.verify_seconds
+    assert math.isnan(chain.plain_vote_verify_seconds(one.with_(vote_signature_bytes=64.0), row))

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pqchain.figures import Kind
 from pqchain.render import html
 from pqchain.works.comparisons import decide
-from pqchain.works.readers import Number, NumberReader
+from pqchain.works.readers import Number, NumberReader, from_values
 from pqchain.works.verdicts import (
     CLOCK,
     CODE,
@@ -130,3 +131,11 @@ def test_failure_in_the_setting_precedes_one_outside():
         "measured", a=(2.0, Standing(elsewhere=(CODE,))), b=(1.0, Standing()), c=(3.0, Standing())
     )
     assert decide(checks, numbers).word == FAILS
+
+
+@pytest.mark.parametrize(("printed", "verdict"), [(2.549, HOLDS), (2.56, FAILS)])
+def test_quotient_agrees_within_the_rounding_of_the_print(printed, verdict):
+    values = {"a": Number(10.0), "b": Number(4.0), "c": Number(printed, 0.05)}
+    numbers = from_values(Kind.PUBLISHED, {(name, "x"): row for name, row in values.items()})
+    check = {"kind": "quotient", "of": "a: x", "to": "b: x", "printed": "c: x"}
+    assert decide([check], numbers).word == verdict
