@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from pqchain import figures
 from pqchain.errors import UsageError, markdown, visible
 from pqchain.render import latex, terminal
-from pqchain.render.streams import has_colour as has_colour
-from pqchain.render.streams import is_interactive as is_interactive
-from pqchain.render.streams import print_json as print_json
-from pqchain.render.streams import print_stderr as print_stderr
-from pqchain.render.streams import print_stdout as print_stdout
-from pqchain.render.streams import redirect_to_devnull as redirect_to_devnull
-from pqchain.render.streams import terminal_width as terminal_width
+from pqchain.render.terminal import has_colour as has_colour
+from pqchain.render.terminal import is_interactive as is_interactive
+from pqchain.render.terminal import print_json as print_json
+from pqchain.render.terminal import print_stderr as print_stderr
+from pqchain.render.terminal import print_stdout as print_stdout
+from pqchain.render.terminal import redirect_to_devnull as redirect_to_devnull
+from pqchain.render.terminal import terminal_width as terminal_width
 
 if TYPE_CHECKING:
     import pandas as pd

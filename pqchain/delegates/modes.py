@@ -41,7 +41,7 @@ from pqchain.delegates.node import DelegateTask
 from pqchain.delegates.plain_network import PLAIN
 from pqchain.delegates.setting import PoolLoad, Setting
 from pqchain.errors import DataError, UnknownName, Unsupported, UsageError
-from pqchain.results import scratch
+from pqchain.results.files import scratch_folder
 from pqchain.wire.drivers import cluster as cluster_driver
 from pqchain.wire.drivers import namespaces, processes, virtual
 from pqchain.wire.drivers.cluster import Cluster
@@ -120,7 +120,7 @@ def run(
         link=link(scenario) if mode in ("virtual", "netns") else Link(),
     )
     bar = tqdm(total=ran.blocks * scenario.nodes, disable=not progress, unit="block")
-    with scratch.folder(_memory()) as temporary, bar:
+    with scratch_folder(_memory()) as temporary, bar:
         folder = temporary if log is None else log
         folder.mkdir(parents=True, exist_ok=True)
         advance = partial(_advance, bar)

@@ -26,7 +26,7 @@ from pqchain.errors import (
     UsageError,
 )
 from pqchain.falcon import kernel
-from pqchain.results import scratch
+from pqchain.results.files import scratch_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,7 +143,7 @@ class FalconSigner:
             self._board = SerialBoard(device, timeout_seconds=timeout_seconds)
             return
         overlay = _import_for_boards("overlay")
-        with scratch.folder() as folder:
+        with scratch_folder() as folder:
             if backend == "simboard":
                 simboard = _import_for_boards("simboard")
                 bitstream = bitstream or simboard.write_placeholder(folder)

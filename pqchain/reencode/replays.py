@@ -21,7 +21,8 @@ from pqchain.reencode.protocol.work import PHASES
 from pqchain.reencode.runs import ReplayOutcome, scenario_row
 from pqchain.reencode.scenario import MAX_REPEATS, STREAMS, ReplayScenario, Streams
 from pqchain.render.table import Column, Shown, Table
-from pqchain.results import Contract, machine, scratch
+from pqchain.results import Contract, machine
+from pqchain.results.files import scratch_folder
 from pqchain.results.statistics import half_width
 from pqchain.wire.drivers import namespaces
 from pqchain.wire.drivers.cluster import Cluster
@@ -132,7 +133,7 @@ def replay(
         tqdm(
             total=total, unit="B", unit_scale=True, disable=not progress, desc="chunks", leave=False
         ) as bar,
-        scratch.folder() as origins,
+        scratch_folder() as origins,
     ):
         for repeat, block, part in plans:
             origin = None if part.mode == "cluster" else _prepare(part, block, origins)
@@ -178,7 +179,7 @@ def _run(
     progress: Progress,
     scheduler: str | Cluster | None,
 ) -> ReplayOutcome:
-    with scratch.folder() as temporary:
+    with scratch_folder() as temporary:
         folder = temporary / "nodes"
         if origin is not None:
             # Hard links suffice as copies, because stores replace files and never modify one.

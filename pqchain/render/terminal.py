@@ -1,14 +1,19 @@
-"""Tables and texts in columns: wrapped between words, and coloured for people."""
+"""Terminals: tables and texts in columns, encodings, widths, colours and broken pipes."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import shutil
+import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 from unicodedata import east_asian_width
 
+from pqchain import figures
 from pqchain.errors import visible
 from pqchain.render.html import VERDICTS
 
@@ -23,6 +28,12 @@ _STYLES = {"good": "32", "bad": "31"}
 _BOLD, _YELLOW = "1", "33"
 
 _WARNING = re.compile(r"^(! |Warning)")
+
+_ASCII = str.maketrans(
+    {"µ": "u", figures.TIMES: "x", figures.NARROW_SPACE: " ", figures.MISSING: "-", "…": "~"}
+    | {"─": "-"}
+)
+"""Replacements of characters that a terminal without Unicode cannot show."""
 
 
 def layout(
@@ -172,3 +183,64 @@ def _total(widths: Iterable[int]) -> int:
 def display_width(text: str) -> int:
     """Return the width in terminal columns; wide characters, such as Korean, take two."""
     return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def encodable(text: str, stream: TextIO) -> str:
+    """Return a text that a stream can encode, with replacements of other characters."""
+    encoding = stream.encoding or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        text = text.translate(_ASCII).encode(encoding, "replace").decode(encoding)
+    return text
+
+
+def print_stdout(text: str) -> None:
+    """Write data to stdout; replace characters that its encoding lacks."""
+    sys.stdout.write(f"{encodable(text, sys.stdout)}\n")
+
+
+def print_json(value: Any) -> None:
+    """Write a value as JSON to stdout."""
+    # Escapes preserve all characters where stdout is not Unicode.
+    escaped = not (sys.stdout.encoding or "utf-8").casefold().startswith("utf")
+    text = json.dumps(value, indent=2, ensure_ascii=escaped, allow_nan=False, default=_json_type)
+    print_stdout(visible(text))  # the escapes are those of JSON
+
+
+def _json_type(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+def print_stderr(text: str) -> None:
+    """Write a message to stderr; if stderr is broken, drop the message."""
+    text = visible(text)
+    try:
+        if (width := terminal_width(sys.stderr)) is not None:
+            text = wrapped(text, width, colour=has_colour(sys.stderr))
+        sys.stderr.write(f"{encodable(text, sys.stderr)}\n")
+        sys.stderr.flush()
+    except OSError:
+        redirect_to_devnull(sys.stderr)
+
+
+def redirect_to_devnull(stream: TextIO) -> None:
+    """Redirect a broken stream to /dev/null."""
+    # Python flushes the stream at exit, and would report the error again.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def is_interactive() -> bool:
+    """Return whether stderr is a terminal, so that progress bars are shown."""
+    return sys.stderr.isatty()
+
+
+def terminal_width(stream: TextIO) -> int | None:
+    """Return the columns of the terminal that a stream writes to; None for a file or a pipe."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None
+
+
+def has_colour(stream: TextIO) -> bool:
+    """Return whether a stream writes to a terminal with colours; NO_COLOR turns them off."""
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return stream.isatty() and not is_plain

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,10 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqchain import installation
-from pqchain.checks import is_label
+from pqchain.checks import LABEL, NAME, is_label, is_name
 from pqchain.errors import DataError, MachineMismatch, UsageError
+from pqchain.figures import Unit
 from pqchain.installation import MAX_JSON_BYTES, MAX_TABLE_BYTES, read_bytes
-from pqchain.results import checksum, content
+from pqchain.results import checksum
 from pqchain.results import machine as machine
 from pqchain.results.files import check_writable, write_atomically
 
@@ -66,6 +69,25 @@ _EXPECTED = {
     "bool": "True or False",
 }
 
+_UNREADABLE = (ValueError, TypeError, OverflowError, RecursionError, AttributeError, LookupError)
+"""Errors of pandas and Python for content that is not what its format states."""
+
+_LEAST, _MOST = 1e-100, 1e100
+"""Bounds of a finite number with a unit, other than 0; beyond them quotients and axes overflow."""
+
+_NAMES = ("algorithm", "implementation", "operation", "base", "run")
+"""Columns whose texts label rows and plots."""
+
+_PROVENANCE: Mapping[str, type] = {
+    **dict.fromkeys(("machine_id", "cpu_model", "preset", "date", "commit", "python"), str),
+    "pqchain": str, "cpu_count": int, "load_average": float, "transactions": int,
+    "schemes": list, "runs": list,
+}  # fmt: skip
+"""Types of the entries of provenance with which pqchain computes."""
+
+_MAX_LEVELS = 20
+"""Levels of nesting in provenance, which pandas copies recursively."""
+
 
 def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
     """Return the frame with the contract's column order and dtypes; attrs kept, index dropped.
@@ -83,14 +105,11 @@ def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
         )
     ordered = frame[list(columns)].reset_index(drop=True)
     ordered.attrs = {}  # pandas would deep-copy them with every column
-    checked = pd.DataFrame(
-        {
-            name: _cast(ordered[name], dtype, f"column {name!r} of a {kind} frame")
-            for name, dtype in columns.items()
-        }
-    )
+    values: dict[str, pd.Series[Any]] = {}
     for name, dtype in columns.items():
-        content.check_column(name, dtype, checked[name])
+        values[name] = _cast(ordered[name], dtype, f"column {name!r} of a {kind} frame")
+        _check_column(name, dtype, values[name])
+    checked = pd.DataFrame(values)
     checked.attrs = {**frame.attrs, "contract": {"name": kind, "columns": dict(columns)}}
     return checked
 
@@ -134,9 +153,9 @@ def save(
         "provenance": dict(provenance),
     }
     try:
-        content.check_provenance(sidecar["provenance"])
+        _check_provenance(sidecar["provenance"])
         text = checksum.dumps(sidecar, indent=2)
-    except content.UNREADABLE as error:
+    except _UNREADABLE as error:
         raise DataError(
             f"the provenance of {path.name} is not plain JSON ({error}); "
             "use text, finite numbers, lists and dictionaries only"
@@ -202,8 +221,8 @@ def _parsed(table: bytes, contract: Contract, provenance: Any, source: str) -> p
             for name, dtype in columns.items()
         }
         frame = check(pd.DataFrame(parsed), contract)
-        content.check_provenance(provenance)
-    except (DataError, *content.UNREADABLE) as error:
+        _check_provenance(provenance)
+    except (DataError, *_UNREADABLE) as error:
         raise DataError(
             f"{source} does not have the content of a {contract.name} frame: {error}; restore it "
             "and its sidecar, or run the measurement again"
@@ -316,12 +335,10 @@ def _cast(column: pd.Series[Any], dtype: str, name: str) -> pd.Series[Any]:
     if not all(fits):
         wrong = column.iloc[fits.index(False)]
         raise DataError(f"{name} must have {_EXPECTED[dtype]} in every row; got {wrong!r}")
-    target: Any = dtype
     try:
-        cast: pd.Series[Any] = column.astype(target)
+        return column.astype(dtype)  # type: ignore[call-overload,no-any-return]
     except (TypeError, ValueError) as error:
         raise DataError(f"{name} is not {dtype}: {error}") from error
-    return cast
 
 
 def _merged_provenance(provenances: list[dict[str, Any]]) -> dict[str, Any]:
@@ -337,3 +354,42 @@ def _merged_provenance(provenances: list[dict[str, Any]]) -> dict[str, Any]:
     }
     differing = [{key: run[key] for key in run if key not in common} for run in runs]
     return common | ({"runs": differing} if any(differing) else {})
+
+
+def _check_column(name: str, dtype: str, values: pd.Series[Any]) -> None:
+    """Raise DataError for a value that a column of that name could not have."""
+    wrong: list[Any] = []
+    if dtype == "float64" and Unit.of(name):
+        absolute = values[values.notna()].abs()
+        wrong = absolute[~absolute.between(_LEAST, _MOST) & ~absolute.isin([0, math.inf])].tolist()
+    elif dtype == "str" and name in _NAMES:
+        wrong = [value for value in set(values) if not is_label(value)]
+    if wrong:
+        expected = LABEL if isinstance(wrong[0], str) else f"0, inf, or {_LEAST} to {_MOST} in size"
+        raise DataError(f"column {name!r} must have {expected}; got {wrong[0]!r:.80}")
+
+
+def _check_provenance(run: Any) -> None:
+    """Raise one of _UNREADABLE for provenance that the writer of a table could not have had."""
+    if not isinstance(run, dict):
+        raise ValueError(f"provenance must be an object; got {run!r:.80}")
+    _check_levels(run, _MAX_LEVELS)
+    # Neither NaN nor a lone surrogate could be written again.
+    json.dumps(run, ensure_ascii=False, allow_nan=False).encode()
+    for name, expected in _PROVENANCE.items():
+        value = run.get(name, expected())
+        is_number = expected in (int, float) and isinstance(value, (int, expected))
+        if not (0 <= value <= 2**62 if is_number else isinstance(value, expected)):
+            raise ValueError(f"{name} must be a {expected.__name__}; got {value!r:.80}")
+    if not all(is_name(row["name"]) for row in run.get("schemes", ())):
+        raise ValueError(f"the name of each of the schemes must be {NAME}")
+    for part in run.get("runs", ()):
+        _check_provenance(part)
+
+
+def _check_levels(value: Any, levels: int) -> None:
+    if not levels:
+        raise ValueError(f"provenance must have at most {_MAX_LEVELS} levels")
+    for entry in value.values() if isinstance(value, dict) else value:
+        if isinstance(entry, (dict, list)):
+            _check_levels(entry, levels - 1)

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from pqchain.errors import DataError, UsageError
 from pqchain.installation import MAX_TEXT_BYTES, read_bytes
-from pqchain.results import checksum, scratch
-from pqchain.results.files import check_writable, write_atomically
+from pqchain.results import checksum
+from pqchain.results.files import check_writable, scratch_folder, write_atomically
 
 MANIFEST = "files.json"
 
@@ -58,7 +58,7 @@ def staged(folder: Path, *, keep: bool = False) -> Iterator[Path]:
     claim(folder)
     folder = folder.resolve()
     # On the same file system, so that each file is moved by a rename.
-    with scratch.folder(folder.parent, prefix=f".{folder.name}.", suffix=".tmp") as building:
+    with scratch_folder(folder.parent, prefix=f".{folder.name}.", suffix=".tmp") as building:
         yield building
         paths = (path.relative_to(building) for path in building.rglob("*") if path.is_file())
         # The first page is moved last, so that it never refers to missing files.

@@ -34,8 +34,8 @@ from typing import NamedTuple
 from pqchain import algorithms
 from pqchain.errors import DataError
 from pqchain.figures import Kind
+from pqchain.works.paper import Check
 from pqchain.works.readers import FACTS, Number, NumberReader, Undecided, described, step
-from pqchain.works.statements import Check
 from pqchain.works.verdicts import (
     DECISIVE,
     FAILS,

@@ -7,22 +7,24 @@ sizes and the layouts of single tables are views of the one frame.
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
 
 import pandas as pd
 
-from pqchain import algorithms, checks, figures, results
+from pqchain import algorithms, checks, figures, installation, results
 from pqchain.errors import DataError, UnknownAlgorithm, UnknownName
 from pqchain.figures import SECONDS, Kind, Unit
 from pqchain.installation import read_toml
 from pqchain.render.table import Column, Shown, Table
 from pqchain.results import Contract
 from pqchain.works import papers, readers
-from pqchain.works.other_sizes import other_sizes
 from pqchain.works.paper import Paper
 from pqchain.works.papers import operation_of
 from pqchain.works.readers import SIZES, Chosen, NumberReader, Undecided, rounded
@@ -68,7 +70,29 @@ SIZE_VERDICTS = ("equal", "version", "definition", "erratum", "different")
 
 EXPLAINED = ("version", "definition", "erratum")
 
-EXPLAINED = ("version", "definition", "erratum")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherSize:
+    """A published size that is correct for another version or definition of the algorithm."""
+
+    name: str
+    quantity: str
+    bytes: int
+    kind: Literal["version", "definition"]
+    description: str
+    source: str
+
+
+@cache
+def other_sizes() -> Mapping[tuple[str, str, int], OtherSize]:
+    """Return the sizes of data/algorithms/versions.csv by (algorithm, quantity, bytes)."""
+    path = installation.data("algorithms") / "versions.csv"
+    with path.open(encoding="utf-8", newline="") as table:
+        fields: list[dict[str, Any]] = [
+            {**row, "bytes": int(row["bytes"])} for row in csv.DictReader(table)
+        ]
+    rows = [OtherSize(**row) for row in fields]
+    return MappingProxyType({(row.name, row.quantity, row.bytes): row for row in rows})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,11 +18,10 @@ from pqchain import installation
 from pqchain.errors import DataError
 from pqchain.figures import Kind
 from pqchain.results import Contract
-from pqchain.works import paper, papers, printed, readers, statements
+from pqchain.works import paper, papers, printed, readers
 from pqchain.works.comparisons import decide, deciding
-from pqchain.works.paper import Paper
+from pqchain.works.paper import Paper, Statement
 from pqchain.works.readers import NumberReader
-from pqchain.works.statements import Statement
 from pqchain.works.verdicts import FAILS, OPEN, Verdict
 
 CLAIMS = Contract.of(
@@ -92,7 +91,7 @@ class Work:
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
         """The statements of the paper's text."""
-        return statements.read(self._folder)
+        return paper.read_statements(self._folder)
 
     @cached_property
     def published(self) -> pd.DataFrame:

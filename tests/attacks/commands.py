@@ -20,7 +20,7 @@ from pathlib import Path
 from pqchain import results
 from pqchain.chain import Ledger
 from pqchain.errors import DataError, UsageError
-from pqchain.results import checksum, scratch
+from pqchain.results import checksum, files
 from tests.attacks.harness import Attack, Input, Inputs, Outcome, Try
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -158,7 +158,7 @@ def has_leftovers(folder: Path) -> bool:
             break
         time.sleep(0.1)
     place = _scratch(folder)
-    with scratch.folder(place):
+    with files.scratch_folder(place):
         pass
     return bool(running) or any(place.iterdir())
 

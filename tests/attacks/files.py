@@ -27,7 +27,7 @@ from pqchain.render.notebook import show
 from pqchain.results import Contract, checksum
 from pqchain.study import files as plans
 from pqchain.study import provers
-from pqchain.works import paper, papers, statements
+from pqchain.works import paper, papers
 from pqchain_conform import formats
 from pqchain_conform import reading as vector_files
 from pqchain_conform.vector import SignatureVector, families
@@ -227,7 +227,7 @@ def _paper(folder: Path, name: str) -> tuple[Path, Reads]:
         papers.published(source)
         for table in source.tables:
             papers.table(source, table)
-        statements.read(copy)
+        paper.read_statements(copy)
         return isinstance(papers._costs(source, ""), CostTable)
 
     return copy / name, reads

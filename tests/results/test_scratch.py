@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from pqchain.results import scratch
+from pqchain.results import files
 
 PROGRAM = """
 import sys, time
 from pathlib import Path
-from pqchain.results import scratch
-with scratch.folder(Path(sys.argv[1]), prefix="x[1].", suffix=".tmp") as place:
+from pqchain.results import files
+with files.scratch_folder(Path(sys.argv[1]), prefix="x[1].", suffix=".tmp") as place:
     (place / "deep").mkdir()
     (place / "deep" / "file").write_bytes(b"data")
     sys.stdout.write("ready\\n")
@@ -25,7 +25,7 @@ with scratch.folder(Path(sys.argv[1]), prefix="x[1].", suffix=".tmp") as place:
 
 
 def folder(parent: Path):
-    return scratch.folder(parent, prefix="x[1].", suffix=".tmp")
+    return files.scratch_folder(parent, prefix="x[1].", suffix=".tmp")
 
 
 def test_scratch_folder_is_removed_even_after_an_error(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_other_files_are_kept(tmp_path: Path) -> None:
 def test_folder_removed_before_its_lock_is_recreated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = scratch.tempfile.mkdtemp
+    made = files.tempfile.mkdtemp
     lost = []
 
     def mkdtemp(*given: object) -> str:
@@ -83,7 +83,7 @@ def test_folder_removed_before_its_lock_is_recreated(
             Path(place).rmdir()
         return place
 
-    monkeypatch.setattr(scratch.tempfile, "mkdtemp", mkdtemp)
+    monkeypatch.setattr(files.tempfile, "mkdtemp", mkdtemp)
     with folder(tmp_path) as place:
         assert str(place) not in lost
         assert place.is_dir()

@@ -11,22 +11,22 @@ import pytest
 from pqchain.consensus import SerialLaw
 from pqchain.errors import DataError
 from pqchain.works import papers
-from pqchain.works.pqdpol import calibration, rebuilt
+from pqchain.works.pqdpol import rebuilt
 
 COSTS = papers.costs("pqdpol")
 CELLS = rebuilt.cells()
 
 
 def test_paper_serial_defaults_equal_the_fit() -> None:
-    law = calibration.fit(CELLS, COSTS)
+    law = rebuilt.fit(CELLS, COSTS)
     assert dataclasses.asdict(law) == pytest.approx(dataclasses.asdict(SerialLaw()), rel=1e-4)
-    (fit,) = calibration.frames(CELLS, COSTS)["fit"].to_dict("records")
+    (fit,) = rebuilt.calibration(CELLS, COSTS)["fit"].to_dict("records")
     assert fit["rms_percent"] == pytest.approx(2.83, abs=0.01)
     assert fit["worst_percent"] == pytest.approx(7.3, abs=0.1)
     assert {name: fit[name] for name in dataclasses.asdict(law)} == dataclasses.asdict(law)
     # The closed form of the fit equals the engine, up to rounding to nanoseconds.
     played = rebuilt.tables(COSTS, law)["latency_error_corrected_percent"]
-    assert played.tolist() == pytest.approx(calibration.errors(CELLS, COSTS, law), abs=1e-4)
+    assert played.tolist() == pytest.approx(rebuilt.errors(CELLS, COSTS, law), abs=1e-4)
 
 
 def test_fit_recovers_known_prices() -> None:
@@ -39,9 +39,9 @@ def test_fit_recovers_known_prices() -> None:
         for row in COSTS.rows for n in (1, 2, 3, 4, 5)
     ]  # fmt: skip
     made = pd.DataFrame(rows, columns=["algorithm", "n", "latency_seconds"])
-    fitted = calibration.fit(made, COSTS)
+    fitted = rebuilt.fit(made, COSTS)
     assert dataclasses.asdict(fitted) == pytest.approx(dataclasses.asdict(law), rel=1e-6)
-    assert np.abs(calibration.errors(made, COSTS, fitted)).max() < 1e-6
+    assert np.abs(rebuilt.errors(made, COSTS, fitted)).max() < 1e-6
 
 
 def test_prices_are_never_negative() -> None:
@@ -52,12 +52,12 @@ def test_prices_are_never_negative() -> None:
             for name, n in zip(CELLS["algorithm"], CELLS["n"], strict=True)
         ]
     )
-    law = calibration.fit(falling, COSTS)
+    law = rebuilt.fit(falling, COSTS)
     assert min(dataclasses.asdict(law).values()) >= 0.0
 
 
 def test_cross_validation_errors_are_pinned() -> None:
-    left = calibration.leave_out(CELLS, COSTS).set_index("left_out")
+    left = rebuilt.leave_out(CELLS, COSTS).set_index("left_out")
     assert len(left) == 6 + 5
     assert left["cells"].tolist() == [5] * 6 + [6] * 5
     assert left["worst_percent"].max() > 7.3
@@ -75,7 +75,7 @@ def test_cross_validation_errors_are_pinned() -> None:
 
 
 def test_only_n_squared_fits() -> None:
-    forms = calibration.forms(CELLS).set_index("form")
+    forms = rebuilt.forms(CELLS).set_index("form")
     best = forms["rms_percent"].idxmin()
     assert best == "N^2"
     assert forms["rms_percent"].round(1).to_dict() == pytest.approx(
@@ -90,6 +90,6 @@ def test_only_n_squared_fits() -> None:
 
 def test_too_few_or_invalid_cells_are_rejected() -> None:
     with pytest.raises(DataError, match=r"at least 4 latencies, .*; got 3"):
-        calibration.fit(CELLS.head(3), COSTS)
+        rebuilt.fit(CELLS.head(3), COSTS)
     with pytest.raises(DataError, match=r"latency_seconds"):
-        calibration.fit(CELLS.drop(columns="latency_seconds"), COSTS)
+        rebuilt.fit(CELLS.drop(columns="latency_seconds"), COSTS)

@@ -8,7 +8,7 @@ from pqchain.algorithms import ALGORITHMS
 from pqchain.errors import DataError
 from pqchain.works import papers, readers, registry
 from pqchain.works.comparisons import decide
-from pqchain.works.statements import Statement
+from pqchain.works.paper import Statement
 from pqchain.works.verdicts import FAILS, HOLDS, HOLDS_HERE, NOT_HERE, OPEN, VERDICTS
 from pqchain.works.work import CLAIMS, split_ours
 from tests.works.expectations import EXPECTED, KEYS

@@ -11,7 +11,7 @@ from pqchain.consensus.network import ServiceTimes, named
 from pqchain.consensus.scenario import Scenario
 from pqchain.delegates.service_times import Computer
 from pqchain.works import papers
-from pqchain.works.pqdpol import judging, plans, scaling
+from pqchain.works.pqdpol import judging, measured, plans
 from tests.delegates.doubles import executed
 from tests.works import studies
 
@@ -50,28 +50,28 @@ def test_growth_on_one_computer_is_quadratic(frames):
 def test_interval_of_an_exponent_is_that_of_runs_and_not_of_heights():
     noise = (0.1, -0.1, 0.05)
     few, many = (
-        scaling.growth(runs_of(1.5, (2, 3, 4, 6, 8), noise=noise, heights=heights))
+        measured.growth(runs_of(1.5, (2, 3, 4, 6, 8), noise=noise, heights=heights))
         for heights in (3, 100)
     )
     assert list(few["half_width"]) == pytest.approx(list(many["half_width"]))
     assert few["half_width"].iloc[0] > 0.1
     assert few["exponent"].iloc[0] == pytest.approx(1.5, abs=few["half_width"].iloc[0])
-    exact = scaling.growth(runs_of(1.5, (2, 4, 8)))
+    exact = measured.growth(runs_of(1.5, (2, 4, 8)))
     assert list(exact["exponent"]) == pytest.approx([1.5, 1.5])
     assert list(exact["half_width"]) == pytest.approx([0, 0], abs=1e-6)
 
 
 def test_two_sizes_give_no_interval_and_one_no_exponent():
-    two = scaling.growth(runs_of(2.0, (2, 4)))
+    two = measured.growth(runs_of(2.0, (2, 4)))
     assert list(two["exponent"]) == pytest.approx([2.0, 2.0])
     assert two["half_width"].isna().all()
-    assert scaling.growth(runs_of(2.0, (2,))).empty
+    assert measured.growth(runs_of(2.0, (2,))).empty
 
 
 def growth_of(**exponents):
     """Return a frame of exponents of latency with half-widths of 0.1."""
     cases = {"one": plans.ONE, "each": plans.EACH}
-    return scaling.GROWTH.frame(
+    return measured.GROWTH.frame(
         [cases[place], exchange, "latency", exponents[place][index], 0.1, 5, 1, 8]
         for place in cases
         for index, exchange in enumerate(plans.EXCHANGES)
@@ -97,23 +97,23 @@ def test_cause_is_stated_only_as_far_as_the_exchanges_decide_it():
 
 
 def test_fit_recovers_processor_time_prices():
-    price = dict(zip(scaling.AMOUNTS, (3e-4, 4e-9, 6e-5, 1.25, 2e-3), strict=True))
+    price = dict(zip(measured.AMOUNTS, (3e-4, 4e-9, 6e-5, 1.25, 2e-3), strict=True))
     computer = Computer(service_times=ServiceTimes(), costs=COSTS, processors=2)
     runs = []
     for _, one, how in plans.orders(COSTS, studies.PLAN):
         if how["mode"] == "loopback":
             done = studies.ran(one, computer, **how)
-            amounts = scaling.amounts(one, done.final[0], COSTS)
+            amounts = measured.amounts(one, done.final[0], COSTS)
             seconds = float(np.dot(amounts, list(price.values())))
             runs.append(replace(done, heights=(replace(done.final[0], cpu_seconds=seconds),) * 3))
-    found = scaling.shares(runs, COSTS).set_index("what")
+    found = measured.shares(runs, COSTS).set_index("what")
     for what, value in price.items():
         for name in ("price", "price_low", "price_high"):
             assert found.loc[what, name] == pytest.approx(value, rel=1e-6)
     assert found["percent"].sum() == pytest.approx(100)
     assert list(found["percent_low"]) == pytest.approx(list(found["percent_high"]))
     assert set(found["nodes"]) == {16}
-    assert scaling.shares(runs[:3], COSTS).empty
+    assert measured.shares(runs[:3], COSTS).empty
 
 
 def test_noise_of_the_runs_widens_the_ranges_of_shares(frames):

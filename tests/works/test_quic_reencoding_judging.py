@@ -7,7 +7,7 @@ from pqchain.errors import DataError
 from pqchain.figures import Kind
 from pqchain.works import registry
 from pqchain.works.quic_reencoding import frames as built
-from pqchain.works.quic_reencoding import judging
+from pqchain.works.quic_reencoding import work as judging
 from pqchain.works.verdicts import FAILS, HOLDS, SIZE, Standing, Verdict
 from tests import frames
 

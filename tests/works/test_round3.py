@@ -10,7 +10,7 @@ from pqchain import algorithms, results
 from pqchain.errors import DataError
 from pqchain.results.measurements import MEASUREMENT
 from pqchain.works import papers
-from pqchain.works.round3 import table1 as round3
+from pqchain.works.round3 import work as round3
 from tests import frames
 
 ALGORITHMS = (

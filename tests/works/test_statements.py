@@ -6,7 +6,7 @@ import pytest
 
 from pqchain.errors import DataError
 from pqchain.installation import read_toml
-from pqchain.works import registry, statements
+from pqchain.works import paper, registry
 from tests.works.sources import SEEDS, WHY, text_of
 
 SENTENCES = """
@@ -29,12 +29,12 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_statement_has_its_quote(tmp_path):
-    (one,) = statements.read(written(tmp_path, SENTENCES + CLAIM + 'sentence = "one"\n'))
+    (one,) = paper.read_statements(written(tmp_path, SENTENCES + CLAIM + 'sentence = "one"\n'))
     assert (one.id, one.quote, one.ours, one.is_computed) == ("so", "It is so.", False, False)
 
 
 def test_derived_statement_needs_no_quote(tmp_path):
-    (one,) = statements.read(written(tmp_path, CLAIM + "ours = true\n"))
+    (one,) = paper.read_statements(written(tmp_path, CLAIM + "ours = true\n"))
     assert one.ours and not one.quote
 
 
@@ -50,7 +50,7 @@ def test_derived_statement_needs_no_quote(tmp_path):
 )
 def test_statement_without_a_source_is_rejected(tmp_path, text, problem):
     with pytest.raises(DataError, match=problem):
-        statements.read(written(tmp_path, text))
+        paper.read_statements(written(tmp_path, text))
 
 
 @pytest.mark.parametrize("work", registry.works(), ids=lambda work: work.key)

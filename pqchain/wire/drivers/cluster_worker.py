@@ -20,7 +20,8 @@ from typing import Any, cast
 from pqchain import checks, installation
 from pqchain.errors import PqchainError
 from pqchain.installation import VERSION
-from pqchain.results import machine, scratch
+from pqchain.results import machine
+from pqchain.results.files import scratch_folder
 from pqchain.wire.drivers import processes
 from pqchain.wire.drivers.job import Job
 from pqchain.wire.drivers.processes import LocalProcess
@@ -117,7 +118,7 @@ class WorkerNodes:
 
     async def open(self) -> None:
         """Make and fill the nodes' folders."""
-        self._folder = self._stack.enter_context(scratch.folder(self._parent))
+        self._folder = self._stack.enter_context(scratch_folder(self._parent))
         for index in self._identities:
             folder = self._folder / str(index)
             folder.mkdir()

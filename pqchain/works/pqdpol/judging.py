@@ -12,7 +12,7 @@ from pqchain import results
 from pqchain.delegates import service_times
 from pqchain.figures import Kind, Unit
 from pqchain.works.paper import Paper
-from pqchain.works.pqdpol.measured import RUN
+from pqchain.works.pqdpol.measured import GROWTH, RUN, SHARES
 from pqchain.works.pqdpol.plans import (
     ALL_TO_ALL,
     ALL_VOTE,
@@ -26,7 +26,6 @@ from pqchain.works.pqdpol.plans import (
     VIRTUAL,
 )
 from pqchain.works.pqdpol.rebuilt import QUANTITIES
-from pqchain.works.pqdpol.scaling import GROWTH, SHARES
 from pqchain.works.readers import Number, NumberReader, Undecided, from_values, step
 from pqchain.works.verdicts import CODE, FAILS, HOLDS, MACHINE, OPEN, Standing, Verdict
 from pqchain.works.work import Frames

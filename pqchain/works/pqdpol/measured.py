@@ -1,7 +1,8 @@
 """Runs of the settings of Tables 5 and 6 on this computer, as frames.
 
 Every delegate is a process with a ledger, and every signature is made and verified. `plans` lists
-the settings, `scaling` computes how latency grows with the number of nodes.
+the settings. Growth and shares are least-squares fits over runs: the heights of one run share its
+processes and are no independent samples of a network, so each run counts once, with their means.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ from tqdm import tqdm
 
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.runs import Height, Run
+from pqchain.consensus.scenario import Scenario
 from pqchain.costs import CostTable
 from pqchain.delegates import modes, service_times
 from pqchain.delegates.service_times import Computer
 from pqchain.errors import Unsupported
 from pqchain.results import Contract
-from pqchain.results.statistics import half_width
+from pqchain.results.statistics import half_width, linear, nonnegative, nonnegative_draws
 from pqchain.wire.drivers.processes import ForkServer
-from pqchain.works.pqdpol import rebuilt, scaling
+from pqchain.works.pqdpol import plans, rebuilt
 from pqchain.works.pqdpol.plans import ALL_TO_ALL, TABLES, Order, RunPlan, orders, settled
 
 QUANTITIES: dict[str, Callable[[Height], float]] = {
@@ -48,13 +50,41 @@ RUN = Contract.of(
     ("str", "scenario"),
 )
 
+GROWTH = Contract.of(
+    "pqdpol-growth",
+    ("str", "setting exchange quantity"),
+    ("float64", "exponent half_width"),
+    ("Int64", "runs schemes largest"),
+)
+
+GROWING = {"latency": "latency_seconds", "processor time": "cpu_seconds"}
+
+_LEAST_SIZES = 3
+"""Sizes below which no interval is given: a line through two sizes leaves no residuals."""
+
+SHARES = Contract.of(
+    "pqdpol-shares",
+    ("str", "what unit"),
+    ("float64", "price price_low price_high percent percent_low percent_high"),
+    ("Int64", "runs nodes"),
+)
+
+AMOUNTS = {
+    "messages": "s each",
+    "bytes": "s each",
+    "transactions": "s each",
+    "signatures": "of the bare time",
+    "heights": "s each",
+}
+"""The terms of processor time, and the units of their coefficients."""
+
 
 def run(costs: CostTable, plan: RunPlan, *, progress: bool = False) -> dict[str, pd.DataFrame]:
     """Execute all runs of the plan, with the costs of the schemes on this machine.
 
     Returns "run" (contract "pqdpol-run", a row for each cell: means over the heights and half of
-    their 95 % intervals, which cover the scatter within one run), and the frames of
-    `scaling.frames`. Empty where delegates cannot run.
+    their 95 % intervals, which cover the scatter within one run), and the frames "growth" and
+    "shares". Empty where delegates cannot run.
     """
     planned = list(orders(costs, plan))
     with modes.open_fork_server(planned[0][1]) as fork_server:
@@ -68,8 +98,10 @@ def run(costs: CostTable, plan: RunPlan, *, progress: bool = False) -> dict[str,
 
 def frames(runs: Sequence[tuple[str, Run]], costs: CostTable) -> dict[str, pd.DataFrame]:
     """Return the frames "run", "growth" and "shares" of (setting, run) pairs."""
+    # Settings that coincide share a run, which counts once.
+    measured = {id(run): run for _, run in runs if run.mode == "loopback"}.values()
     table = RUN.frame(row(setting, run) for setting, run in runs if setting)
-    return {"run": table} | scaling.frames(runs, costs)
+    return {"run": table, "growth": growth(runs), "shares": shares(measured, costs)}
 
 
 def execute(
@@ -152,3 +184,100 @@ def with_runs(cells: pd.DataFrame, run: pd.DataFrame, exchange: str = ALL_TO_ALL
         on=["algorithm", "nodes"],
         how="left",
     )
+
+
+def growth(runs: Iterable[tuple[str, Run]]) -> pd.DataFrame:
+    """Return the exponents with which latency and processor time grow with N, the node count.
+
+    Least squares of the logarithms of each run's mean; the schemes of a setting share the exponent
+    and have a constant each. A frame of the contract "pqdpol-growth": half_width is that of the
+    95 % interval from the residuals, which covers deviations from a power law and the scatter
+    between these runs, but no other sizes or machines; NaN below three sizes. `runs` and `schemes`
+    count what was fitted, `largest` is the largest N.
+    """
+    pairs = list(runs)
+    rows = []
+    for setting in (plans.TABLES, plans.ONE, plans.TWO, plans.EACH):
+        for exchange in plans.EXCHANGES:
+            selected = [
+                run
+                for name, run in pairs
+                if name == setting and run.scenario.exchange == exchange and plans.settled(run)
+            ]
+            sizes = {run.scenario.nodes for run in selected}
+            schemes = {run.scenario.algorithm for run in selected}
+            # An exponent needs at least two sizes.
+            if len(sizes) < 2:
+                continue
+            for name, quantity in GROWING.items():
+                if setting == plans.EACH and quantity == "cpu_seconds":
+                    continue  # virtual time charges no processor time
+                exponent, half = _exponent(selected, quantity)
+                half = half if len(sizes) >= _LEAST_SIZES else math.nan
+                counts = (len(selected), len(schemes), max(sizes))
+                rows.append([setting, exchange, name, exponent, half, *counts])
+    return GROWTH.frame(rows)
+
+
+def _exponent(runs: list[Run], quantity: str) -> tuple[float, float]:
+    names = list(dict.fromkeys(run.scenario.algorithm for run in runs))
+    matrix, values = [], []
+    for run in runs:
+        constants = [float(run.scenario.algorithm == name) for name in names]
+        matrix.append([math.log(run.scenario.nodes), *constants])
+        values.append(
+            math.log(np.mean([getattr(height, quantity) for height in plans.settled(run)]))
+        )
+    # A power law is linear in logarithms: log(value) = exponent * log(N) + constant of the scheme.
+    coefficients, half = linear(np.array(matrix), np.array(values))
+    return float(coefficients[0]), float(half[0])
+
+
+def amounts(scenario: Scenario, height: Height, costs: CostTable) -> list[float]:
+    """Return the amount of work of one block per term of AMOUNTS; that of signatures in seconds."""
+    cost, count = costs[scenario.algorithm], scenario.delegate_count
+    # With "all-to-all" each delegate verifies the copies of all delegates, otherwise one block.
+    blocks = count * (count if scenario.exchange == plans.ALL_TO_ALL else 1)
+    verified = blocks * height.block.transactions
+    votes = scenario.phases * count
+    bare = (verified + votes * (count - 1)) * cost.verify_seconds + votes * cost.sign_seconds
+    return [*map(float, (height.sent_messages, height.sent_bytes, verified, bare, count))]
+
+
+def shares(runs: Iterable[Run], costs: CostTable) -> pd.DataFrame:
+    """Return each term's share of processor time, fitted by non-negative least squares.
+
+    A frame of the contract "pqdpol-shares": what, unit, price (the coefficient) and percent (its
+    share in the largest network in which all vote with SINGLE and the exchange is all-to-all), both
+    with the ends of their 95 % intervals by a bootstrap over the runs; runs is the number of runs
+    fitted, nodes the size of that network.
+    """
+    rows: list[list[float]] = []
+    largest, most = np.full(len(AMOUNTS), math.nan), 0
+    for run in runs:
+        scenario, heights = run.scenario, run.final
+        # Observers verify too, but do not count as delegates, so their work would be unexplained.
+        if not heights or scenario.delegate_count < scenario.nodes:
+            continue
+        amount = np.mean([amounts(scenario, height, costs) for height in heights], axis=0)
+        seconds = float(np.mean([height.cpu_seconds for height in heights]))
+        # Dividing by the time makes the right-hand side 1 and the errors relative.
+        rows.append(amount / seconds)
+        is_single = scenario.algorithm == plans.SINGLE and scenario.block_bytes == 50_000
+        if is_single and scenario.exchange == plans.ALL_TO_ALL and scenario.nodes >= most:
+            most, largest = scenario.nodes, amount
+    # A fit needs more runs than terms: otherwise no residuals are left for the intervals.
+    if len(rows) <= len(AMOUNTS):
+        return SHARES.frame([])
+    matrix, ones = np.array(rows), np.ones(len(rows))
+    fits = np.vstack([nonnegative(matrix, ones), nonnegative_draws(matrix, ones)])
+    percents = 100 * fits * largest / (fits @ largest)[:, None]
+    return SHARES.frame(
+        [name, unit, *_with_range(fits[:, term]), *_with_range(percents[:, term]), len(rows), most]
+        for term, (name, unit) in enumerate(AMOUNTS.items())
+    )
+
+
+def _with_range(values: np.ndarray) -> list[float]:
+    """Return the first value, and the ends of the 95 % interval of the others."""
+    return [float(values[0]), *map(float, np.quantile(values[1:], (0.025, 0.975)))]

@@ -16,7 +16,7 @@ from pqchain.errors import DataError
 from pqchain.figures import Kind, Unit
 from pqchain.works import papers
 from pqchain.works.paper import Paper
-from pqchain.works.pqdpol import calibration, judging, measured, plans, rebuilt
+from pqchain.works.pqdpol import judging, measured, plans, rebuilt
 from pqchain.works.pqdpol.rebuilt import CELLS
 from pqchain.works.readers import Number, NumberReader, from_values, step
 from pqchain.works.verdicts import OPEN, Standing, Verdict
@@ -54,7 +54,7 @@ class PqDpol(Work):
             plan = plans.PLANS[bench.preset]
             frames |= measured.run(costs_here, plan, progress=bench.progress)
         return frames | {
-            **calibration.frames(rebuilt.cells(), costs),
+            **rebuilt.calibration(rebuilt.cells(), costs),
             "networks": landscape.laws(costs, progress=bench.progress),
             "contest": landscape.contest(
                 costs, algorithms=names, exponents=exponents, progress=bench.progress
