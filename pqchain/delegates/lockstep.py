@@ -107,7 +107,7 @@ class LockstepSimulation:
             data, proof = self._final
             for delegate in self.live_delegates:
                 store = delegate.store
-                store.append(data, self.setting.after(store.state, data), proof)
+                store.add_final(data, self.setting.after(store.state, data), proof)
         self._final = None
         return partial(self._view, block.height)
 

@@ -175,7 +175,7 @@ class ObserverNode(ChainNode):
         if isinstance(outcome, str):
             self.rejected[outcome.partition(":")[0]] += 1
         else:
-            self.store.append(*outcome)
+            self.store.add_final(*outcome)
             self.finals.append(round(now * SECOND))
 
     def _validate(self, data: bytes) -> tuple[bytes, State, bytes] | str:

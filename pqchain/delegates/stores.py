@@ -67,7 +67,7 @@ class MemoryStore:
         self.blocks: list[tuple[bytes, bytes]] = []
         """Final blocks and their quorums of votes."""
 
-    def append(self, data: bytes, state: State, proof: bytes) -> None:
+    def add_final(self, data: bytes, state: State, proof: bytes) -> None:
         """Store a final block, the state after it, and its quorum of votes."""
         self.blocks.append((data, proof))
         self.state = state
@@ -113,11 +113,11 @@ class FileStore(MemoryStore):
             raise
         self.state = self._ledger.state
 
-    def append(self, data: bytes, state: State, proof: bytes) -> None:
+    def add_final(self, data: bytes, state: State, proof: bytes) -> None:
         """Store a final block: its votes first, so that no block is stored without them."""
         _write(self._quorums_path, "ab", len(proof).to_bytes(4, "big") + proof)
         self._ledger.append(data, after=state)
-        super().append(data, self._ledger.state, proof)
+        super().add_final(data, self._ledger.state, proof)
 
     def save(self, record: SafetyRecord) -> None:
         """Store the votes and the lock of a height."""

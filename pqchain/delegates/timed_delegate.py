@@ -365,7 +365,7 @@ class TimedDelegate(Delegate):
             except BlockRejected as error:
                 self.rejected[error.reason.value] += 1
                 return
-        self.store.append(block.data, state, view.to_bytes(2, "big") + votes)
+        self.store.add_final(block.data, state, view.to_bytes(2, "big") + votes)
         self.enter(self.blocks, 0, now)
 
     def _lock(self, block: ReceivedBlock, votes: dict[int, bytes]) -> None:

@@ -27,7 +27,7 @@ def grown(setting, folder, blocks=3):
     for height in range(blocks):
         block = setting.propose(store.state, height, 0, 0).encode()
         final.append((block, b"\0\0quorum %d" % height))
-        store.append(block, setting.after(store.state, block), final[-1][1])
+        store.add_final(block, setting.after(store.state, block), final[-1][1])
     return store, final
 
 

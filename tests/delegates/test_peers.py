@@ -116,7 +116,7 @@ def test_queue_per_sender_at_a_delegate_is_bounded(setting):
 def test_final_blocks_per_request_are_bounded(setting):
     delegate = TimedDelegate(setting, 0, MemoryStore(setting.pool.genesis))
     block = setting.propose(delegate.store.state, 0, 0, 0).encode()
-    delegate.store.append(block, setting.after(delegate.store.state, block), bytes(4))
+    delegate.store.add_final(block, setting.after(delegate.store.state, block), bytes(4))
     delegate.start(0)
     delegate.out.clear()
     for _ in range(1000):
