@@ -12,7 +12,7 @@ from pqchain.wire.session import Opened, Received
 from tests.attacks.files import Reads, file_attack
 from tests.attacks.harness import Attack, Inputs, Outcome, Try
 from tests.attacks.streams import inputs
-from tests.delegates import fuzz
+from tests.delegates import test_fuzz as fuzz
 from tests.delegates.doubles import make_setting
 from tests.reencode.mesh import Wire
 
