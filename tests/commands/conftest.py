@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
 import pytest
 
 from pqchain import results
 from pqchain.bench import blocks as blockbench
 from pqchain.bench import operations as bench
 from pqchain.bench import presets, variation
+from pqchain.commands.main import main
 from tests import frames
 
 
@@ -46,3 +52,26 @@ def blocks(monkeypatch):
     monkeypatch.setattr(blockbench, "measure_blocks", measure)
     monkeypatch.delenv(presets.PRESET_VARIABLE, raising=False)
     return calls
+
+
+class Said(NamedTuple):
+    """What a command wrote to stdout and stderr."""
+
+    out: str
+    err: str
+
+    @property
+    def data(self) -> Any:
+        """The JSON of stdout."""
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    """Run a command line and check its exit code."""
+
+    def run_command(line: str | Sequence[str], code: int = 0) -> Said:
+        assert main(shlex.split(line) if isinstance(line, str) else line) == code
+        return Said(*capsys.readouterr())
+
+    return run_command

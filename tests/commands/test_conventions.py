@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +11,6 @@ import pytest
 
 import pqchain as pq
 from pqchain.bench import presets
-from pqchain.commands import main as cli
 
 REFUSED = {
     "study --list": 0,
@@ -50,9 +48,8 @@ def test_quick_answers_load_no_heavy_module(words: str) -> None:
         "consensus --algorithm FALCON-512 --network MESH --exponents 2 --engine SIMPY",
     ],
 )
-def test_names_ignore_case(words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(words.split()) == 0
-    assert capsys.readouterr().out
+def test_names_ignore_case(words: str, run) -> None:
+    assert run(words.split()).out
 
 
 def test_environment_preset_is_used_by_every_measurement(
@@ -73,24 +70,15 @@ MINE = "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
 
 
 @pytest.mark.parametrize("asked", [[], ["--algorithm", "mine,FALCON-512,falcon-512"]])
-def test_user_scheme_is_listed_once(asked: list[str], capsys) -> None:
+def test_user_scheme_is_listed_once(asked: list[str], run) -> None:
     arguments = ["consensus", "--scheme", MINE, *asked, "--network", "mesh", "--exponents", "1"]
-    assert cli.main([*arguments, "--json"]) == 0
-    runs = json.loads(capsys.readouterr().out)["runs"]
+    runs = run([*arguments, "--json"]).data["runs"]
     assert sorted(row["algorithm"] for row in runs) == ["Falcon-512", "Mine"]
 
 
-@pytest.mark.parametrize("command", ["bench", "chain", "gas"])
-def test_user_scheme_may_be_named_explicitly(command: str, capsys) -> None:
-    arguments = [command, "--scheme", MINE, "--algorithm", "mine,nope"]
-    assert cli.main(arguments) == 2
-    assert "unknown algorithm 'nope'" in capsys.readouterr().err
-
-
-def test_changed_plan_keeps_user_schemes(capsys) -> None:
+def test_changed_plan_keeps_user_schemes(run) -> None:
     changes = ["--set", "algorithms=FALCON-512", "--draws", "1"]
-    assert cli.main(["study", "pqdpol", "--scheme", MINE, *changes, "--json"]) == 0
-    figures = json.loads(capsys.readouterr().out)["figures"]
+    figures = run(["study", "pqdpol", "--scheme", MINE, *changes, "--json"]).data["figures"]
     assert {row["algorithm"] for row in figures} == {"Falcon-512", "Mine"}
 
 
@@ -104,17 +92,14 @@ def test_changed_plan_keeps_user_schemes(capsys) -> None:
     ],
 )  # fmt: skip
 def test_broken_scheme_is_never_shown_without_its_attack(
-    words: str, tmp_path: Path, capsys, monkeypatch
+    words: str, tmp_path: Path, run, monkeypatch
 ) -> None:
     monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path))  # gas times other verifiers if it has them
-    assert cli.main([*words.split(), *(["--preset", "quick"] * ("gas" not in words))]) == 0
-    captured = capsys.readouterr()
+    captured = run([*words.split(), *(["--preset", "quick"] * ("gas" not in words))])
     assert (captured.out + captured.err).count("MAYO-2 (round 2): broken. ") == 1
 
 
-def test_plot_of_a_broken_scheme_is_never_saved_without_its_attack(tmp_path, capsys) -> None:
+def test_plot_of_a_broken_scheme_is_never_saved_without_its_attack(tmp_path, run) -> None:
     words = ["plot", "sizes", "--output", str(tmp_path / "sizes.svg"), "--algorithm"]
-    assert cli.main([*words, "MAYO-2,Falcon-512"]) == 0
-    assert capsys.readouterr().err.count("MAYO-2 (round 2): broken. ") == 1
-    assert cli.main([*words, "Falcon-512"]) == 0
-    assert "broken" not in capsys.readouterr().err
+    assert run([*words, "MAYO-2,Falcon-512"]).err.count("MAYO-2 (round 2): broken. ") == 1
+    assert "broken" not in run([*words, "Falcon-512"]).err

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from pqchain import results
@@ -12,77 +10,51 @@ from pqchain.bench import stored
 from pqchain.bench.gas import ALGORITHMS
 from pqchain.bench.gas_units import clients
 from pqchain.commands import measuring
-from pqchain.commands.main import main
 from pqchain.results import machine
 from tests import frames
 
 
-def test_bench_shows_medians_and_reasons(measured, capsys):
-    assert main(["bench"]) == 0
-    shown = capsys.readouterr().out
+def test_bench_shows_medians_and_reasons(measured, run):
+    shown = run("bench").out
     assert "310\N{NARROW NO-BREAK SPACE}µs" in shown
     assert "unsupported: no implementation of Hawk-512" in shown
     assert measured == [(None, None, None, "quick", False)]
 
 
-def test_bench_takes_names_repeated_and_by_commas(measured, capsys):
-    arguments = "--algorithm falcon-512,ed25519 --algorithm Kyber512 --operation sign --json"
-    assert main(["bench", *arguments.split(), "--preset", "paper"]) == 0
+def test_bench_takes_names_repeated_and_by_commas_and_saves(measured, run, tmp_path):
+    names, output = "--algorithm falcon-512,ed25519 --algorithm Kyber512", tmp_path / "times.csv"
+    line = f"bench {names} --operation sign --json --preset paper --output {output}"
+    shown = run(line).data
     assert measured == [(["Falcon-512", "Ed25519", "Kyber512"], ["sign"], None, "paper", False)]
-    shown = json.loads(capsys.readouterr().out)
-    assert shown["provenance"]["machine_id"] == frames.PROVENANCE["machine_id"]
     assert shown["measurements"][0]["status"] == "ok"
+    for facts in (shown["provenance"], results.load(output).attrs["provenance"]):
+        assert facts["machine_id"] == frames.PROVENANCE["machine_id"]
 
 
-def test_bench_saves_with_provenance(measured, tmp_path):
-    output = tmp_path / "times.csv"
-    assert main(["bench", "--output", str(output)]) == 0
-    saved = results.load(output)
-    assert saved.attrs["provenance"]["machine_id"] == frames.PROVENANCE["machine_id"]
-
-
-def test_failed_operation_exits_1(monkeypatch, capsys):
+def test_failed_operation_exits_1(monkeypatch, run):
     frame = frames.measurements(["Falcon-512"])
     frame.attrs["provenance"] |= {"preset": "quick"}
     frame.loc[0, "status"] = "failed"
     monkeypatch.setattr(bench, "measure", lambda *given, **named: frame)
-    assert main(["bench"]) == 1
+    run("bench", 1)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["bench", "--algorithm", "Falcon512"], "Falcon-512"),
-        (["bench", "--algorithm", ","], "names separated by commas"),
-        (["bench", "--preset", "slow"], "must be one of quick, paper"),
-        (["bench", "--algorithm", "Falcon-512", "--operation", "encapsulate"], "got encapsulate"),
-        (["bench", "--output", "times.txt"], "must end in .csv"),
-    ],
-)
-def test_usage_errors_of_bench_exit_2(arguments, message, refused):
-    refused(arguments, message)
-
-
-def test_warnings_come_first_and_are_in_json(measured, monkeypatch, capsys) -> None:
+def test_warnings_come_first_and_are_in_json(measured, monkeypatch, run) -> None:
     monkeypatch.setitem(frames.PROVENANCE, "load_average", 7.5)
-    assert main(["bench", "--algorithm", "Falcon-512"]) == 0
-    assert capsys.readouterr().out.startswith("Warning: The machine was busy: a load of 7.5 on 4")
-    assert main(["bench", "--algorithm", "Falcon-512", "--json"]) == 0
-    assert "busy" in json.loads(capsys.readouterr().out)["warnings"][0]
+    shown = run("bench --algorithm Falcon-512").out
+    assert shown.startswith("Warning: The machine was busy: a load of 7.5 on 4")
+    assert "busy" in run("bench --algorithm Falcon-512 --json").data["warnings"][0]
 
 
-def test_history_is_not_overwritten(measured, tmp_path, capsys) -> None:
-    history = tmp_path / "history.csv"
-    assert main(["bench", "--append", str(history)]) == 0
+def test_history_is_not_overwritten(measured, tmp_path, run) -> None:
+    history, plain = tmp_path / "history.csv", tmp_path / "plain.csv"
+    run(f"bench --append {history}")
     before = history.read_bytes()
-    capsys.readouterr()
-    assert main(["bench", "--output", str(history)]) == 2
-    assert "is a history; use --append" in capsys.readouterr().err
+    assert "is a history; use --append" in run(["bench", "--output", str(history)], 2).err
     assert history.read_bytes() == before
-    plain = tmp_path / "plain.csv"
-    assert main(["bench", "--output", str(plain)]) == 0
-    assert main(["plot", "history", str(plain), "--output", str(tmp_path / "x.svg")]) == 2
-    assert "history needs a file of `pqchain bench --append`" in capsys.readouterr().err
+    run(f"bench --output {plain}")
+    said = run(f"plot history {plain} --output {tmp_path / 'x.svg'}", 2)
+    assert "history needs a file of `pqchain bench --append`" in said.err
 
 
 @pytest.fixture
@@ -92,10 +64,10 @@ def clean(monkeypatch):
     return facts
 
 
-def test_submit_measures_everything_with_preset_paper(measured, clean, tmp_path, capsys):
-    assert main(["bench", "--submit", str(tmp_path)]) == 1  # the replaced run has no commit
+def test_submit_measures_everything_with_preset_paper(measured, clean, tmp_path, run):
+    # the replaced run has no commit
+    assert "commit must be known" in run(f"bench --submit {tmp_path}", 1).err
     assert measured == [(None, None, None, "paper", False)]
-    assert "commit must be known" in capsys.readouterr().err
     assert not list(tmp_path.glob(f"*/{stored.FILE}"))
 
 
@@ -116,11 +88,9 @@ def test_submission_is_refused_before_measuring(
     assert not measured and not (tmp_path / "mine").exists()
 
 
-def test_one_block_is_text_and_many_are_a_table(blocks, capsys):
-    assert main(["chain"]) == 0
-    assert "Falcon-512" in capsys.readouterr().out.splitlines()[0]
-    assert main(["chain", "--algorithm", "all", "--threads", "1,4", "--transactions", "7"]) == 0
-    shown = capsys.readouterr().out
+def test_one_block_is_text_and_many_are_a_table(blocks, run):
+    assert "Falcon-512" in run("chain").out.splitlines()[0]
+    shown = run("chain --algorithm all --threads 1,4 --transactions 7").out
     assert "Hawk-512" in shown
     assert "unsupported: no Hawk-512 here" in shown
     (first, _), (second, options) = blocks
@@ -128,31 +98,12 @@ def test_one_block_is_text_and_many_are_a_table(blocks, capsys):
     assert (options["threads"], options["transactions"]) == ([1, 4], 7)
 
 
-def test_chain_writes_json_and_files(blocks, tmp_path, capsys):
+def test_chain_writes_json_and_files(blocks, tmp_path, run):
     output = tmp_path / "blocks.csv"
-    assert main(["chain", "--algorithm", "Hawk-512", "--json", "--output", str(output)]) == 1
-    found = json.loads(capsys.readouterr().out)
+    found = run(f"chain --algorithm Hawk-512 --json --output {output}", 1).data
     assert found["blocks"][0]["block_bytes"] is None
     assert found["blocks"][0]["status"] == "unsupported"
     assert len(results.load(output)) == len(found["blocks"])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--algorithm", "all,Ed25519"], "unknown algorithm 'all'"),
-        (["--threads", "many"], "whole numbers or ranges, such as 1..5 or 1,2,8; got 'many'"),
-        (["--threads", "0"], "threads must be a whole number from 1 to 1024; got 0"),
-        (["--output", "blocks.txt"], "must end in .csv"),
-        (["--algorithm", "Falcon512"], "did you mean 'Falcon-512'"),
-        (["--transactions", "0"], "transactions must be a"),
-        (["--data-bytes", "-1"], "data_bytes must be a whole number from 0 to 65535; got -1"),
-        (["--data-bytes", "70000"], "data_bytes must be a"),
-        (["--algorithm", "Falcon-512+Falcon-512"], "distinct algorithms"),
-    ],
-)
-def test_usage_errors_of_chain_exit_2(arguments, said, refused):
-    refused(["chain", *arguments], said)
 
 
 @pytest.fixture
@@ -162,11 +113,10 @@ def alone(monkeypatch):
 
 
 @pytest.mark.native
-def test_gas_prices_are_compared_with_statements(capsys, tmp_path, alone):
+def test_gas_prices_are_compared_with_statements(run, tmp_path, alone):
     saved = tmp_path / "gas.csv"
     words = ["gas", "--algorithm", "ECDSA-P256", "--rounds", "2"]
-    assert main([*words, "--output", str(saved)]) == 0
-    out = capsys.readouterr()
+    out = run([*words, "--output", str(saved)])
     text = out.out.replace("\u202f", "")
     assert "3814gas" in text
     assert "EIP-7904, analysis of 2026-06-10" in text
@@ -175,43 +125,27 @@ def test_gas_prices_are_compared_with_statements(capsys, tmp_path, alone):
     assert "TRON energy: missing; ecrecover by Bouncy Castle was not timed" in text
     assert "P-256 (cryptography/openssl) over ecrecover (coincurve/libsecp256k1)" in out.err
     assert saved.exists()
-    assert main([*words, "--json"]) == 0
-    plain = json.loads(capsys.readouterr().out)
+    plain = run([*words, "--json"]).data
     units = {unit["name"] for unit in plain["units"]}
     assert {row["unit"] for row in plain["gas"]} == units
     assert {"evm", "near", "solana", "tron", "stellar"} == units
     assert plain["statements"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--rounds", "1"], "rounds must be a"), (["--anchor-gas", "-3"], "anchor_gas must be"),
-        (["--algorithm", "Kyber512"], "signature scheme"),
-        (["--algorithm", "Falcon-500"], "Falcon-500"),
-        (["--verifier", "circl"], 'pip install "pqchain[conform]"'),
-    ],
-)  # fmt: skip
-def test_usage_errors_of_gas_name_the_remedy(arguments, message, capsys, alone):
-    assert main(["gas", *arguments]) == 2
-    assert message in capsys.readouterr().err
-
-
 @pytest.mark.native
-def test_scheme_that_fails_is_a_failed_check(capsys, tmp_path, alone):
+def test_scheme_that_fails_is_a_failed_check(run, tmp_path, alone):
     (tmp_path / "broken.py").write_text(
         "class Broken:\n"
         "    name = 'Broken'\n"
         "    public_key_bytes = secret_key_bytes = signature_bytes = 1\n"
         "    generate_keypair = sign = verify = lambda *_: 1 / 0\n"
     )
-    words = ["gas", "--algorithm", "ML-DSA-44", "--rounds", "2", "--scheme"]
-    assert main([*words, f"{tmp_path / 'broken.py'}:Broken"]) == 1
-    assert "broken.py:4: ZeroDivisionError" in capsys.readouterr().out
+    scheme = f"--scheme {tmp_path / 'broken.py'}:Broken"
+    said = run(f"gas --algorithm ML-DSA-44 --rounds 2 {scheme}", 1)
+    assert "broken.py:4: ZeroDivisionError" in said.out
 
 
-def test_help_names_the_default_verifiers(capsys):
-    assert main(["gas", "--help"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
+def test_help_names_the_default_verifiers(run):
+    shown = " ".join(run("gas --help").out.split())
     assert f"default: {', '.join(clients())}" in shown
     assert f"default: {', '.join(ALGORITHMS)}" in shown

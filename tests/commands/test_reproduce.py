@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from pqchain import bench
-from pqchain.commands.main import main
 from pqchain.reproduce import notebooks
 from pqchain.works.quic_reencoding import replays
 from tests.reproduce.fakes import fake_measure, fake_replays, no_pages
@@ -23,40 +20,36 @@ def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     studies.small(monkeypatch)
 
 
-def test_reproduce_writes_the_index_and_prints_its_path(tmp_path, capsys):
+def test_reproduce_writes_the_index_and_prints_its_path(tmp_path, run):
     output = tmp_path / "results"
-    assert main(["reproduce", "--output", str(output), "--only", "falcon-hls"]) == 0
-    captured = capsys.readouterr()
+    captured = run(["reproduce", "--output", str(output), "--only", "falcon-hls"])
     assert captured.out.strip() == str(output / "index.html")
     assert "holds" in captured.err
     assert (output / "index.html").is_file()
 
 
-def test_json_has_the_frames_of_the_work(tmp_path, capsys):
+def test_json_has_the_frames_of_the_work(tmp_path, run):
     output = str(tmp_path / "results")
-    assert main(["reproduce", "--output", output, "--only", "pqdpol", "--json"]) == 0
-    computed = json.loads(capsys.readouterr().out)["frames"]["pqdpol"]
+    shown = run(["reproduce", "--output", output, "--only", "pqdpol", "--json"]).data
+    computed = shown["frames"]["pqdpol"]
     cells = [*computed["table5-6"], *computed["table5-6-here"]]
     assert len(cells) == 60
     assert {cell["costs"] for cell in cells} == {"paper:pqdpol", "measured:test-machine-00000000"}
 
 
-def test_reproduce_fails_on_a_failed_computation_only(tmp_path, monkeypatch, capsys):
+def test_reproduce_fails_on_a_failed_computation_only(tmp_path, monkeypatch, run):
     def fail(measured):
         measured.loc[0, "status"] = "failed"
 
     monkeypatch.setattr(bench, "measure", fake_measure(fail))
-    assert main(["reproduce", "--output", str(tmp_path), "--only", "pqdpol", "--json"]) == 1
-    shown = json.loads(capsys.readouterr().out)
-    assert shown["ok"] is False
-    assert len(shown["failures"]) == 1
+    shown = run(["reproduce", "--output", str(tmp_path), "--only", "pqdpol", "--json"], 1).data
+    assert shown["ok"] is False and len(shown["failures"]) == 1
     assert shown["operations_timed"]["failed"] == 1
     assert shown["claims_checked_with_the_papers_numbers"]["holds"] > 0
 
 
-def test_uncreatable_folder_is_a_usage_error(tmp_path, monkeypatch, capsys):
+def test_uncreatable_folder_is_a_usage_error(tmp_path, monkeypatch, run):
     occupied = tmp_path / "file"
     occupied.touch()
     monkeypatch.setattr(bench, "measure", lambda *given, **named: pytest.fail("measured"))
-    assert main(["reproduce", "--output", str(occupied / "below")]) == 2
-    assert "cannot be written" in capsys.readouterr().err
+    assert "cannot be written" in run(["reproduce", "--output", str(occupied / "below")], 2).err

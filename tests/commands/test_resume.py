@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 
 import pytest
@@ -41,15 +40,12 @@ BENCH = ["bench", "--algorithm", "Ed25519,Hawk-512", "--operation", "verify", "-
 
 
 @pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt, 130), (MemoryError, 1)])
-def test_bench_measures_only_the_missing_rounds(monkeypatch, capsys, error, code):
+def test_bench_measures_only_the_missing_rounds(monkeypatch, run, capsys, error, code):
     calls = interrupt_at(monkeypatch, operations, "round_samples", 4, error)
-    assert main(BENCH) == code
-    assert "(3 parts); to go on, run the same command with --resume" in " ".join(
-        capsys.readouterr().err.split()
-    )
+    said = " ".join(run(BENCH, code).err.split())
+    assert "(3 parts); to go on, run the same command with --resume" in said
     first = calls.total()
-    assert main([*BENCH, "--resume", "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
+    shown = run([*BENCH, "--resume", "--json"]).data
     assert shown["provenance"]["resumed_rounds"] == 3
     rows = [row for row in shown["measurements"] if row["status"] == "ok"]
     assert calls.total() - first == 3 * len(rows) - 3
@@ -81,14 +77,12 @@ def test_resumed_samples_are_those_that_were_measured(monkeypatch, capsys, tmp_p
     assert samples[: len(first) + len(second)] == first + second
 
 
-def test_chain_keeps_the_blocks_of_earlier_schemes(monkeypatch, capsys):
+def test_chain_keeps_the_blocks_of_earlier_schemes(monkeypatch, run):
     calls = interrupt_at(monkeypatch, blocks, "_measure", 2)
     command = ["chain", "--algorithm", "Ed25519,Falcon-512", "--transactions", "3"]
     command += ["--threads", "1", "--preset", "quick"]
-    assert main(command) == 130
-    assert "with --resume" in " ".join(capsys.readouterr().err.split())
-    assert main([*command, "--resume", "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)["blocks"]
+    assert "with --resume" in " ".join(run(command, 130).err.split())
+    shown = run([*command, "--resume", "--json"]).data["blocks"]
     assert [row["status"] for row in shown] == ["ok", "ok"]
     assert all(row["valid"] == "yes" and row["rounds"] >= 3 for row in shown)
     assert calls.total() == 3  # two before the interruption, and the missing one

@@ -1,4 +1,4 @@
-"""Builds of the boards: Vivado scripts with mocked commands, and the bitstream of the ULX3S."""
+"""Builds of the boards: register map, Vivado scripts with mocked commands, bitstream of a ULX3S."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from hls_kernels.boards.ulx3s import build, cells
+from hls_kernels.rtl import registers
 from hls_kernels.rtl.boards import hwh
+from pqchain.falcon.registers import OFFSETS, RTL_OFFSETS
 
 HLS = Path(__file__).parent.parent.parent / "hls_kernels"
 BOARDS = sorted(path.parent.name for path in (HLS / "boards").glob("*/board.tcl"))
@@ -99,14 +101,6 @@ def test_engine_is_synthesised_separately(board: str) -> None:
     assert "route_design" in calls
 
 
-def test_core_identity_and_registers_match_the_driver() -> None:
-    """test_registers compares them with the hardware."""
-    assert hwh.identity() == "xilinx.com:hls:falcon_sign:1.0"
-    tree = ElementTree.fromstring(hwh.describe())
-    names = [register.get("NAME") for register in tree.iter("REGISTER")]
-    assert names == list(hwh.registers())
-
-
 def ports() -> set[str]:
     """Return the ports of the top module, with an index for each bit of a vector."""
     text = (build.BOARD / "ulx3s.sv").read_text(encoding="utf-8")
@@ -144,12 +138,9 @@ def test_provenance_names_what_a_bitstream_was_made_of(monkeypatch) -> None:
     assert {"ulx3s.sv", "bridge.sv", "falcon_serial.sv", "falcon_sign.sv"} <= names
 
 
-def test_missing_tool_names_the_remedy(tmp_path: Path) -> None:
+def test_missing_or_failing_tool_ends_the_build(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"no-such-tool is not installed.*make fpga"):
         build.run(tmp_path, "no-such-tool")
-
-
-def test_failing_tool_ends_the_build(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"(?s)missing.*ls failed with exit code 2"):
         build.run(tmp_path, "ls", "missing")
 
@@ -204,3 +195,56 @@ def test_cell_models_have_the_pins_of_the_cells() -> None:
         head = text[text.index(f"module {module}(") :].partition(");")[0]
         assert (head.count("input "), head.count("output ")) == (inputs, outputs)
     assert "<" not in re.sub(r"<=|< \d|<<", "", text), "a placeholder is left"
+
+
+def test_committed_lists_are_what_the_description_gives() -> None:
+    for path, text in registers.files().items():
+        assert path.read_text(encoding="utf-8") == text, path.name
+
+
+def test_every_list_has_the_same_offsets() -> None:
+    described = {register.name: register.offset for register in registers.registers()}
+    assert described == OFFSETS | RTL_OFFSETS == hwh.registers()
+    assert hwh.identity() == "xilinx.com:hls:falcon_sign:1.0"
+    listed = ElementTree.fromstring(hwh.describe()).iter("REGISTER")
+    assert [register.get("NAME") for register in listed] == list(described)
+    verilog = re.findall(r"REGISTER_(\w+) = 7'h(\w+);", registers.systemverilog())
+    assert {name: int(offset, 16) for name, offset in verilog} == {
+        name.upper(): offset for name, offset in described.items()
+    }
+    header = re.findall(r"REGISTER_(\w+) = (0x\w+)", registers.c_header())
+    assert [(name, int(offset, 16)) for name, offset in header] == [
+        (name, int(offset, 16)) for name, offset in verilog
+    ]
+
+
+def test_hardware_uses_every_described_register() -> None:
+    source = (registers.RTL / "core" / "control.sv").read_text(encoding="utf-8")
+    used = set(re.findall(r"\bREGISTER_(\w+)", source))
+    assert used == {register.name.upper() for register in registers.registers()}
+
+
+def test_changed_list_is_noticed(monkeypatch, tmp_path: Path, capsys) -> None:
+    (tmp_path / "stale.py").write_text("old\n")
+    files = {tmp_path / "stale.py": "new\n", tmp_path / "none.py": "new\n"}
+    monkeypatch.setattr(registers, "files", lambda: files)
+    monkeypatch.setattr("sys.argv", ["registers", "--check"])
+    assert not registers.main()
+    assert "stale.py is not what registers.toml gives" in capsys.readouterr().err
+    monkeypatch.setattr("sys.argv", ["registers"])
+    assert registers.main()
+    assert (tmp_path / "none.py").read_text() == (tmp_path / "stale.py").read_text() == "new\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [("0x04", "0x00", "offsets"), ("0x04", "0x06", "offsets"), ('"GIER"', '"CTRL"', "names")],
+)
+def test_impossible_description_is_rejected(
+    old: str, new: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (registers.RTL / "registers.toml").read_text(encoding="utf-8")
+    (tmp_path / "registers.toml").write_text(text.replace(old, new, 1), encoding="utf-8")
+    monkeypatch.setattr(registers, "RTL", tmp_path)
+    with pytest.raises(ValueError, match=message):
+        registers.registers()

@@ -16,29 +16,30 @@ from pqchain.falcon import FalconSigner, kernel, model
 from pqchain.works import papers
 
 
-def census(degree: int, seed: int) -> tuple[list[list[int]], list[int]]:
-    """Return the operation counts for one random key, message and seed."""
-    rng = random.Random(seed)
-    logn = kernel.check_degree(degree)
-    signer = FalconSigner(degree, "kernel", random_bytes=NistDrbg(rng.randbytes(48)))
-    _, secret_key = signer.generate_keypair()
-    nonce, message = rng.randbytes(40), rng.randbytes(33)
-    counts = array("Q", [0] * 74)
-    library = native.library(kernel.IMPLEMENTATION)
+def census(
+    algorithm: algorithms.Algorithm, secret_key: bytes, nonce: bytes, message: bytes, seed: bytes
+) -> list[int]:
+    """Return the operation counts of one signature."""
+    counts, logn = array("Q", [0] * 74), kernel.check_degree(int(algorithm.name[7:]))
     with kernel.request_of(
-        signer.algorithm, secret_key=secret_key, nonce=nonce, message=message
+        algorithm, secret_key=secret_key, nonce=nonce, message=message
     ) as request:
-        kernel.seed_request(request, rng.randbytes(48), 0, logn)
+        kernel.seed_request(request, seed, 0, logn)
+        library = native.library(kernel.IMPLEMENTATION)
         assert library.call("falcon_census", request, memoryview(counts), logn) == kernel.SIGNED
-    width = len(model.OPERATIONS)
-    return [list(counts[at : at + width]) for at in range(0, 70, width)], list(counts[70:])
+    return list(counts)
 
 
 @pytest.mark.native
 @pytest.mark.parametrize("degree", [512, 1024])
 def test_operation_counts_equal_the_signer(degree: int) -> None:
-    for seed in range(5):
-        counted, (samples, attempts, octets, blocks) = census(degree, seed)
+    width = len(model.OPERATIONS)
+    for rng in map(random.Random, range(5)):
+        signer = FalconSigner(degree, "kernel", random_bytes=NistDrbg(rng.randbytes(48)))
+        _, secret_key = signer.generate_keypair()
+        given = (secret_key, rng.randbytes(40), rng.randbytes(33), rng.randbytes(48))
+        *steps, samples, attempts, octets, blocks = census(signer.algorithm, *given)
+        counted = [steps[at : at + width] for at in range(0, 70, width)]
         assert counted == model.operations(degree, attempts).astype(int).to_numpy().tolist()
         assert samples == 2 * degree
         assert samples < attempts < 2 * samples
@@ -114,13 +115,7 @@ def test_command_counts_equal_the_split_signer(degree: int) -> None:
     ) > 0  # fmt: skip
     nodes, attempts, commands = degree - 1, facts[0], facts[1]
     assert attempts == 1
-    counts = array("Q", [0] * 74)
-    with kernel.request_of(
-        algorithm, secret_key=secret_key, nonce=nonce, message=b"message"
-    ) as request:
-        kernel.seed_request(request, seed, 0, logn)
-        library.call("falcon_census", request, memoryview(counts), logn)
-    draws, octets = counts[71], counts[72]
+    *_, draws, octets, _ = census(algorithm, secret_key, nonce, b"message", seed)
     # Steps and loads, peeks, begins, attempts, further bytes of a rejection test.
     assert commands == 10 * nodes + 39 + 9 + 2 + degree + 2 * degree + octets
     assert octets >= draws

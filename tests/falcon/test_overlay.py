@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterator
+from itertools import chain, repeat
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest.mock import Mock
 from xml.etree.ElementTree import ParseError
 
 import numpy as np
@@ -16,6 +18,7 @@ import pytest
 import pqchain.falcon
 from pqchain.errors import BoardFailure, PqchainError, Unsupported
 from pqchain.falcon import FalconSigner, kernel, registers
+from tests.falcon.rtl import signs_as_liboqs
 
 pytestmark = pytest.mark.native
 
@@ -32,6 +35,8 @@ def failures(*stages: str) -> list[tuple[str, Exception]]:
     return [(stages[0], error) for error in ERRORS] + [(stage, ERRORS[1]) for stage in stages[1:]]
 
 
+OVERLAY, CORE = "pqchain.falcon.overlay", "xilinx.com:hls:falcon_sign:1.0"
+DESCRIPTION = {"registers": {n: {"address_offset": o} for n, o in registers.OFFSETS.items()}}
 OPENING = failures("device", "load", "ip_dict", "driver", "identify")
 SIGNING = failures("wait", "allocate", "flush", "start", "invalidate", "wipe")
 
@@ -82,38 +87,27 @@ class Pynq(ModuleType):
                 outer.stage("invalidate")
 
         class Device:
-            @property
-            def active_device(self) -> str:
-                outer.stage("device")
-                return "board"
+            active_device = property(lambda _: outer.stage("device", "board"))
 
         class Overlay:
+            ip_dict = property(lambda _: outer.stage("ip_dict", {"falcon_sign_0": {"type": CORE}}))
+            falcon_sign_0 = property(lambda _: sys.modules[OVERLAY].FalconSign(DESCRIPTION))
+
             def __init__(self, path: str, device: object) -> None:
                 outer.stage("load")
 
-            @property
-            def ip_dict(self) -> dict[str, Any]:
-                outer.stage("ip_dict")
-                return {"falcon_sign_0": {"type": "xilinx.com:hls:falcon_sign:1.0"}}
-
-            @property
-            def falcon_sign_0(self) -> Any:
-                offsets = {n: {"address_offset": o} for n, o in registers.OFFSETS.items()}
-                loaded = sys.modules["pqchain.falcon.overlay"]
-                return loaded.FalconSign({"registers": offsets})  # type: ignore[attr-defined]
-
         def allocate(shape: tuple[int], dtype: Any, target: object) -> Any:
-            outer.stage("allocate")
-            outer.buffers.append(np.zeros(shape, dtype).view(Buffer))
+            outer.buffers.append(outer.stage("allocate", np.zeros(shape, dtype).view(Buffer)))
             return outer.buffers[-1]
 
         self.DefaultIP, self.Device, self.Overlay = DefaultIP, Device(), Overlay
         self.allocate = allocate
 
-    def stage(self, name: str) -> None:
-        """Raise the exception of the stage, if it has one."""
+    def stage(self, name: str, value: Any = None) -> Any:
+        """Return a value, or raise the exception of the stage, if it has one."""
         if name in self.fail:
             raise self.fail[name]
+        return value
 
 
 @pytest.fixture
@@ -122,8 +116,8 @@ def pynq(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pynq]:
     monkeypatch.setitem(sys.modules, "pynq", stub)
     # Imported again with the substitute, and restored afterwards.
     monkeypatch.setattr(pqchain.falcon, "overlay", None, raising=False)
-    monkeypatch.setitem(sys.modules, "pqchain.falcon.overlay", stub)
-    del sys.modules["pqchain.falcon.overlay"]
+    monkeypatch.setitem(sys.modules, OVERLAY, stub)
+    del sys.modules[OVERLAY]
     yield stub
 
 
@@ -140,8 +134,7 @@ def sign(signer: FalconSigner) -> None:
 
 
 def test_auto_signs_by_the_board_that_works(pynq: Pynq, bitstream: Path) -> None:
-    signer = FalconSigner(512, "auto", bitstream=bitstream)
-    sign(signer)
+    signer = signs_as_liboqs("auto", 512, [b"message"], bitstream=bitstream)
     assert signer.backend == "overlay" and len(pynq.buffers) >= 2
 
 
@@ -186,17 +179,14 @@ def test_failure_while_signing(pynq: Pynq, bitstream: Path, stage: str, error: E
     assert len(pynq.buffers) == count, "a board that failed is not used again"
 
 
-def test_buffers_are_kept_after_an_interrupt(pynq: Pynq, bitstream: Path) -> None:
+def test_buffers_are_kept_after_an_interrupt(
+    pynq: Pynq, bitstream: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     signer = FalconSigner(512, "auto", bitstream=bitstream)
     _, secret_key = signer.generate_keypair()
     pynq.running = True
-    real = signer._board._core.read  # type: ignore[union-attr]
-
-    def read(offset: int) -> int:
-        signer._board._core.read = real  # type: ignore[union-attr]
-        raise KeyboardInterrupt
-
-    signer._board._core.read = read  # type: ignore[union-attr]
+    core = signer._board._core  # type: ignore[union-attr]
+    monkeypatch.setattr(core, "read", Mock(side_effect=chain([KeyboardInterrupt], repeat(0))))
     with pytest.raises(KeyboardInterrupt):
         signer.sign(b"message", secret_key)
     assert len(signer._board._buffers_in_use) == 2  # type: ignore[union-attr]
@@ -219,14 +209,10 @@ def test_faults_of_pqchain_are_not_failures_of_the_board(
 def test_failure_while_pynq_is_imported(
     pynq: Pynq, bitstream: Path, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = importlib.import_module
-
-    def load(name: str) -> Any:
-        if name == "pynq":
-            raise error
-        return real(name)
-
-    monkeypatch.setattr(importlib, "import_module", load)
+    real, failing = importlib.import_module, Mock(side_effect=error)
+    monkeypatch.setattr(
+        importlib, "import_module", lambda name: (failing if name == "pynq" else real)(name)
+    )
     with pytest.raises(Unsupported, match="need pynq"):
         FalconSigner(512, "overlay", bitstream=bitstream)
     signer = FalconSigner(512, "auto", bitstream=bitstream)

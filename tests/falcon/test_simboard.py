@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,15 +15,10 @@ from hls_kernels.boards import measure
 from hls_kernels.rtl.boards import hwh
 from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain import results
-from pqchain.errors import (
-    BadBoardSignature,
-    BitstreamMissing,
-    BoardTimeout,
-    WrongBitstream,
-)
+from pqchain.errors import BadBoardSignature, BitstreamMissing, BoardTimeout, WrongBitstream
 from pqchain.falcon import FalconSigner, kernel, registers
 from pqchain.falcon import core as falcon_core
-from tests.falcon.rtl import need_netlist
+from tests.falcon.rtl import SEED, need_netlist, signs_as_liboqs
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -41,7 +37,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 
-SEED = bytes(range(48))
 SOUND = simboard.BoardFaults()
 CORES = pytest.mark.parametrize("core", simboard.CORES)
 
@@ -63,27 +58,17 @@ def board_signer(faults=SOUND, degree=512, core="kernel", **options):
 @pytest.mark.parametrize("padded", [False, True])
 def test_board_signatures_equal_liboqs(degree: int, padded: bool) -> None:
     """20 keys; 50 messages each, 5 in the padded form, every one with fresh randomness."""
-    reference = FalconSigner(degree, "reference", padded=padded, random_bytes=NistDrbg(SEED))
-    board, _ = board_signer(degree=degree, padded=padded, random_bytes=NistDrbg(SEED))
-    for _ in range(20):
-        public_key, secret_key = reference.generate_keypair()
-        assert (public_key, secret_key) == board.generate_keypair()
-        for count in range(5 if padded else 50):
-            message = bytes(count)
-            assert board.sign(message, secret_key) == reference.sign(message, secret_key)
+    messages = [bytes(count) for count in range(5 if padded else 50)]
+    for key in range(20):
+        options = {"device": board(), "padded": padded}
+        signs_as_liboqs("simboard", degree, messages, seed=bytes([key] * 48), **options)
 
 
 @pytest.mark.parametrize("degree", [512, 1024])
 def test_netlist_signs_through_pynq_and_the_driver(degree: int) -> None:
     need_netlist()
-    reference = FalconSigner(degree, "reference", random_bytes=NistDrbg(SEED))
-    signer = FalconSigner(degree, "simboard", core="rtl", random_bytes=NistDrbg(SEED))
-    assert reference.generate_keypair() == signer.generate_keypair()
-    _, secret_key = reference.generate_keypair()
-    signer.generate_keypair()
-    for message in (b"", b"second"):
-        assert signer.sign(message, secret_key) == reference.sign(message, secret_key)
-        assert 600 * degree < signer.cycles < 800 * degree
+    signer = signs_as_liboqs("simboard", degree, (b"", b"second"), core="rtl")
+    assert 600 * degree < signer.cycles < 800 * degree
 
 
 def test_driver_is_bound_by_core_name(tmp_path: Path) -> None:
@@ -146,54 +131,46 @@ def test_hung_core_times_out(core: str) -> None:
         board_signer(simboard.BoardFaults(hangs=True), core=core, timeout_seconds=0.05)
 
 
-def test_buffers_of_a_running_core_are_kept() -> None:
-    signer, device = board_signer(timeout_seconds=0.05)
+@CORES
+def test_only_buffers_of_a_running_core_are_kept(core: str) -> None:
+    """Writes to a hung core in RTL are lost, so it never starts."""
+    signer, device = board_signer(core=core, timeout_seconds=0.05)
     _, secret_key = signer.generate_keypair()
     device.faults = simboard.BoardFaults(hangs=True)
     device.events.clear()
     with pytest.raises(BoardTimeout):
         signer.sign(b"message", secret_key)
-    assert not [event for event in device.events if event[0] == "free"]
-    assert len(signer._board._buffers_in_use) == 2
-    assert not any(any(buffer) for buffer in signer._board._buffers_in_use)
+    kept = signer._board._buffers_in_use
+    assert len(kept) == (0 if core == "rtl" else 2) and not any(map(any, kept))
+    assert any(event[0] == "free" for event in device.events) == (core == "rtl")
 
 
-def test_stopped_core_gives_its_buffers_back() -> None:
-    signer, device = board_signer(core="rtl", timeout_seconds=0.05)
-    _, secret_key = signer.generate_keypair()
-    device.faults = simboard.BoardFaults(hangs=True)  # writes are lost, so the core never starts
-    with pytest.raises(BoardTimeout):
-        signer.sign(b"message", secret_key)
-    assert signer._board._buffers_in_use == []
-
-
-def test_another_version_is_rejected_before_a_key_is_sent() -> None:
-    device = simboard.SimulatedDevice(simboard.BoardFaults(version=7))
-    with pytest.raises(WrongBitstream, match="0x00000007"):
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ({"version": 7}, "0x00000007"),
+        ({"core": "xilinx.com:hls:fft:1.0"}, r"xilinx\.com:hls:fft:1\.0"),
+    ],
+)
+def test_another_design_is_rejected_before_a_key_is_sent(fault: dict[str, Any], said: str) -> None:
+    device = board(simboard.BoardFaults(**fault))
+    with pytest.raises(WrongBitstream, match=said):
         FalconSigner(512, "simboard", device=device)
     assert not [event for event in device.events if event[0] == "flush"]
 
 
-def test_another_core_is_rejected() -> None:
-    with pytest.raises(WrongBitstream, match=r"xilinx\.com:hls:fft:1\.0"):
-        board_signer(simboard.BoardFaults(core="xilinx.com:hls:fft:1.0"))
-
-
 def test_missing_bitstream_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BitstreamMissing, match=r"needs nothing\.bit"):
-        FalconSigner(512, "overlay", bitstream=tmp_path / "nothing.bit")
-    (tmp_path / "nothing.bit").write_bytes(b"")
-    with pytest.raises(BitstreamMissing):
-        FalconSigner(512, "overlay", bitstream=tmp_path / "nothing.bit")
+    for _ in ("without the file", "without its description"):
+        with pytest.raises(BitstreamMissing, match=r"needs nothing\."):
+            FalconSigner(512, "overlay", bitstream=tmp_path / "nothing.bit")
+        (tmp_path / "nothing.bit").write_bytes(b"")
 
 
 def test_overlay_accepts_a_given_device(tmp_path: Path) -> None:
     bitstream = simboard.write_placeholder(tmp_path)
     device = simboard.SimulatedDevice()
-    signer = FalconSigner(512, "auto", bitstream=bitstream, device=device)
+    signer = signs_as_liboqs("auto", 512, [b""], bitstream=bitstream, device=device)
     assert signer.backend == "overlay"
-    public_key, secret_key = signer.generate_keypair()
-    assert signer.verify(b"", signer.sign(b"", secret_key), public_key)
 
 
 @CORES

@@ -1,0 +1,199 @@
+"""Wrong use of every command: exit code 2, the value, the condition and what to do, at once."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+
+import pytest
+
+from pqchain import results
+from pqchain.bench import blocks, operations
+from pqchain.commands import measuring
+from pqchain.study import ready_names, sampling
+from tests import frames
+
+MINE = "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
+
+WRONG = {
+    "": "name a COMMAND: algorithms",
+    "--jsn": "name a COMMAND: algorithms",
+    "bnech --help": "unknown command 'bnech'; did you mean 'bench'?",
+    "-- bnech": "unknown command 'bnech'; did you mean 'bench'?",
+    "algorithms --knd kem": "unknown option '--knd'; did you mean '--kind'",
+    "algorithms --kind": "--kind must be given a value; got none",
+    "algorithms --kind kem --kind kem": "--kind must be given once",
+    "algorithms --kind cipher": "--kind must be one of signature, kem; got 'cipher'",
+    "algorithms --json=maybe": "--json must not be 'maybe'",
+    "algorithms --json --latex": "exclude each other",
+    "algorithms extra": "unexpected argument 'extra'",
+    "algorithms --family Falcn": "did you mean 'Falcon'",
+    "algorithms --implementations --kind kem": "cannot be combined with --kind",
+    "engine run": "NAME must be given a value",
+    "falcon": "name a COMMAND: profile, model",
+    "falcon modle": "unknown command 'modle'; did you mean 'model'?",
+    "doctor --library none.so": "none.so does not exist",
+    "papers pqdpool": "did you mean 'pqdpol'?",
+    "papers pqdpol table9": "table",
+    "papers pqdpol table4 --coverage": "exclude each other",
+    "bench --algorithm Falcon512": "Falcon-512",
+    "bench --algorithm ,": "names separated by commas",
+    "bench --preset slow": "must be one of quick, paper",
+    "bench --algorithm Falcon-512 --operation encapsulate": "got encapsulate",
+    "bench --output times.txt": "must end in .csv",
+    "bench --algorithm Falcon-512 --append h.txt": "must end in .csv",
+    f"bench --scheme {MINE} --algorithm mine,nope": "unknown algorithm 'nope'",
+    "chain --algorithm all,Ed25519": "unknown algorithm 'all'",
+    "chain --threads many": "whole numbers or ranges, such as 1..5 or 1,2,8; got 'many'",
+    "chain --threads 0": "threads must be a whole number from 1 to 1024; got 0",
+    "chain --threads 1025": "threads must be",
+    "chain --transactions 0": "transactions must be a",
+    "chain --transactions 1000001": "transactions must be a",
+    "chain --data-bytes -1": "data_bytes must be a whole number from 0 to 65535; got -1",
+    "chain --data-bytes 70000": "data_bytes must be a",
+    "chain --algorithm Falcon-512+Falcon-512": "distinct algorithms",
+    f"chain --scheme {MINE} --algorithm mine,nope": "unknown algorithm 'nope'",
+    "gas --rounds 1": "rounds must be a",
+    "gas --rounds 1001": "rounds must be a",
+    "gas --anchor-gas -3": "anchor_gas must be",
+    "gas --algorithm Kyber512": "signature scheme",
+    "gas --algorithm Falcon-500": "Falcon-500",
+    "gas --verifier circl": 'pip install "pqchain[conform]"',
+    f"gas --scheme {MINE} --algorithm mine,nope": "unknown algorithm 'nope'",
+    "plot sped mine.csv": "unknown plot 'sped'",
+    "plot speed none.csv": "none.csv does not exist",
+    "plot speed": "speed needs a file",
+    "plot speed mine.csv --quantity bytes": "speed has one quantity",
+    "plot blocks mine.csv": "blocks needs --quantity",
+    "plot speed mine.csv --width wide": "must be single, double",
+    "plot speed mine.csv --output a.gif": "must end in .pdf",
+    "compare mine.csv": "at least two",
+    "compare mine.csv none.csv": "none.csv does not exist",
+    "compare mine.csv --with none.csv": "none.csv does not exist",
+    "compare mine.csv notes.txt": "notes.txt must be a table of `pqchain bench --output`",
+    "compare mine.csv folder": "folder must be a table of `pqchain bench --output`",
+    "study": "name a study",
+    "study --list --latex": "this command shows none",
+    "study etherium": "'ethereum'",
+    "study pqdpol --draws 2.5": "--draws must be a whole number; got '2.5'",
+    "study pqdpol --draws 10001": "draws must be",
+    "study pqdpol --set nodes": "must be INPUT=VALUE",
+    "study pqdpol --set nodes=0": "nodes must be a whole number from 1 to",
+    "study pqdpol --set node=3": "did you mean 'nodes'",
+    "study pqdpol --set migration=Falcon-512": "set it in a TOML file",
+    "study pqdpol --set algorithms=Falcon-500": "unknown algorithm 'Falcon-500'",
+    "study pqdpol --sensitivity weather --page x.html": "unknown figure",
+    "study pqdpol --sensitivity latency_seconds": "add --page",
+    "study pqdpol --page none/x.html": "the folder none does not exist",
+    "study pqdpol --page x.txt": "must end in .html",
+    "whatif": "name a chain: algorand",
+    "whatif ethereum": "name one scheme, such as ML-DSA-44",
+    f"whatif bnb ML-DSA-44 --scheme {MINE}": "name one scheme",
+    "whatif dogecoin ML-DSA-44": ", ".join(ready_names()),
+    "whatif bnb Falcon-511": "unknown algorithm 'Falcon-511'",
+    "whatif bnb ML-KEM-768": "signature",
+    "whatif bnb ML-DSA-44 --page x.txt": "must end in .html",
+    "whatif bnb ML-DSA-44 --measurements none.csv": "none.csv does not exist",
+    "whatif none.toml ML-DSA-44": "none.toml",
+    "consensus --nodes 0": "--nodes must be from 1 to 4194304; got 0",
+    "consensus --nodes 4194305": "--nodes must be from 1 to 4194304",
+    "consensus --exponents 23": "--exponents must be from 0 to 22; got 23",
+    "consensus --exponents 1..x": "got '1..x'",
+    "consensus --exponents 5..1": "ascending range: 1..5; got 5..1",
+    "consensus --exponents ''": "got ''",
+    "consensus --mode virtual --exponents 2 --log logs": "log must be None over plain",
+    "consensus --exponents 1 --nodes 2": "exclude each other",
+    "consensus --seeds 0..100000": "--seeds",
+    "consensus --seeds 0..50000 --exponents 1,2": "at most 100000 runs; got 100002",
+    "consensus --network mess": "did you mean 'mesh'",
+    "consensus --algorithm Falcn-512": "did you mean 'Falcon-512'",
+    "consensus --algorithm Kyber512": "Add --costs measured",
+    "consensus --algorithm Kyber512 --costs measured": "must be a signature scheme; got Kyber512",
+    "consensus --costs guessed": "--costs must be paper:<work>, measured",
+    "consensus --costs paper:nobody": "nobody",
+    "consensus --block-bytes 100": "block_bytes must be at least",
+    "consensus --delegates 0": "--delegates must be from 1 to",
+    "consensus --nodes 3 --delegates 5": "at most the number of --nodes, 3; got 5",
+    "consensus --nodes 9,4,8 --delegates all,6": "--nodes, 4; got 6",
+    "consensus --network star --bits-per-second -5": "rate_bits_per_second must be a",
+    "consensus --network mesh --peers 3": "parameters of mesh must be among",
+    "consensus --bits-per-second 1e6": "parameters of paper-serial must be among",
+    "consensus --round-seconds 10": "needs --rule luck",
+    "consensus --faults.crash 1": "did you mean '--faults.crashed'",
+    "consensus --network mesh --nodes 8 --faults.crashed 0,1": "--timeout",
+    "consensus --faults.loss-probability often": "a number; got 'often'",
+    "consensus --faults.loss-probability 2 --timeout 1": "loss_probability must be a",
+    "consensus --network mesh --exponents 20": "got 1099511627775 of",
+    "consensus --network mesh --engine simpy --nodes 4096": "got 16777216",
+    "consensus --workers 0": "workers must be",
+    "consensus --nodes 2 --transport native": "--transport needs executed delegates; add --mode vi",
+    "consensus --nodes 2 --log native": "--log needs executed delegates; add --mode virtual",
+    "consensus --nodes 4 --blocks 1 --store huge.csv": "huge.csv",
+    "reencode --datagram-bytes 20000": "datagram_bytes must be a whole number from 1200",
+    "reencode --datagram-bytes 100": "datagram_bytes must be",
+    "reencode --block-bytes 0": "block_bytes must be a whole number from 1 to",
+    "reencode --blocks 0": "blocks must be a",
+    "reencode --blocks 10001": "blocks must be a",
+    "reencode --blocks many": "--blocks must be a whole number; got 'many'",
+    "reencode --repeats 0": "--repeats must be a whole number from 1 to 10000; got 0",
+    "reencode --repeats 10001": "--repeats must be a",
+    "reencode --seed=-1": "seed must be a",
+    "reencode --streams foo": "unknown streams 'foo'; expected one of single, multiplexed",
+    "reencode --streams single-": "did you mean 'single'?",
+    "reencode --loss 1.5": "loss must be a number from 0 to 1; got 1.5",
+    "reencode --mode loopback --loss 0.1": "--mode virtual or netns; got loopback",
+    "reencode --mode virtual --transport grpc": "got grpc, which needs sockets",
+    "reencode --mode moon": "netns, cluster; got 'moon'",
+    "reencode --bits-per-second 1e7,1e9": "with several values needs --ways",
+    "reencode --plot a.svg": "--plot needs --ways",
+    "reencode --ways udp": "unknown way 'udp'",
+    "reencode --ways quic --loss much": "--loss must be a number; got 'much'",
+    "reencode --ways quic --mode loopback": "--mode must be virtual or netns",
+    "reencode --ways quic --repeats 10001": "repeats",
+    **{
+        f"{command} --output {path}": said
+        for command in ("bench", "chain", "reencode", "consensus")
+        for path, said in (("none/a.csv", "does not exist"), ("a.csv", "a.json must be a file"))
+    },
+    **{
+        f"{command} --{option} {value}": "must be"
+        for command, options, values in (
+            ("reencode", "delay-seconds bits-per-second loss datagram-seconds", "-1e300 nan 9"),
+            ("reencode --ways quic", "delay-seconds loss", "-1e300 nan 9"),
+            ("consensus --nodes 4", "bits-per-second delay-seconds timeout", "-1 inf"),
+            ("consensus --nodes 4 --rule luck", "round-seconds", "-1 inf"),
+        )
+        for option in options.split()
+        for value in values.replace(" 9", " " + "9" * 4001).split()
+    },
+}
+"""Command lines, each with a part of the error."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with a table, files that are no tables, and nothing that measures."""
+    monkeypatch.chdir(tmp_path)
+    results.save(frames.measurements(["Falcon-512", "ML-DSA-44"]), tmp_path / "mine.csv")
+    (tmp_path / "notes.txt").touch()
+    for name in ("folder", "a.json"):
+        (tmp_path / name).mkdir()
+    with (tmp_path / "huge.csv").open("wb") as file:
+        file.truncate(1 << 40)  # sparse, and larger than the memory
+    for place, name in (
+        (operations, "round_samples"),
+        (blocks, "_measure"),
+        (sampling, "measured"),
+    ):
+        monkeypatch.setattr(place, name, lambda *given, **named: pytest.fail("measured"))
+    monkeypatch.setattr(measuring, "entry_points", lambda group: ())  # pqchain alone
+    return tmp_path
+
+
+@pytest.mark.parametrize("line", WRONG, ids=lambda line: line[:60])
+def test_wrong_use_names_the_remedy_and_writes_nothing(line: str, folder: Path, refused) -> None:
+    files, before = sorted(folder.rglob("*")), time.monotonic()
+    refused(shlex.split(line), WRONG[line])
+    assert time.monotonic() - before < 20
+    assert sorted(folder.rglob("*")) == files
