@@ -12,6 +12,7 @@ from pqchain import results
 from pqchain.study import load, ready, ready_names
 from pqchain.study.figures import OUTPUTS
 from tests import frames
+from tests.commands.test_usage import MINE
 
 
 @pytest.fixture
@@ -35,10 +36,9 @@ def test_preset_can_be_shown_changed_and_run(tmp_path: Path, run) -> None:
     assert run("study pqdpol --show --json").data["toml"] == ready("pqdpol")
     (tmp_path / "my.toml").write_text(shown.replace("nodes = 32", "nodes = 16"), encoding="utf-8")
     page, figures = tmp_path / "my.html", tmp_path / "my.csv"
-    files = ["--page", str(page), "--output", str(figures)]
-    chosen = ["--all", "--set", "algorithms=Falcon-512,Dilithium2,mine"]
-    chosen += ["--scheme", "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"]
-    out = run(["study", str(tmp_path / "my.toml"), "--draws", "2", *chosen, *files])
+    chosen = f"--set algorithms=Falcon-512,Dilithium2,mine --scheme {MINE}"
+    line = f"study {tmp_path / 'my.toml'} --draws 2 --all {chosen}"
+    out = run(f"{line} --page {page} --output {figures}")
     assert "Falcon-512" in out.out and "final_seconds" in out.out and str(page) in out.err
     assert "<svg" in page.read_text(encoding="utf-8")
     saved = results.load(figures)
@@ -107,7 +107,7 @@ def test_price_of_one_scheme_can_be_set(run, words: list[str]) -> None:
     assert "gas_prices of ML-DSA-44 must be a number from 0 to" in said.err
 
 
-def test_every_format(words: list[str], run) -> None:
+def test_every_format(words: list[str], tmp_path: Path, run) -> None:
     data = run([*words, "--json"]).data
     assert (data["chain"], data["algorithm"]) == ("bnb", "ML-DSA-44")
     assert len(data["statements"]) == 8
@@ -117,19 +117,14 @@ def test_every_format(words: list[str], run) -> None:
     cited = run([*words, "--bibtex"]).out
     assert "\\%" in cited
     assert "~\\cite{pqchain}." in cited and "@misc{pqchain," in cited
-
-
-def test_page_opens_with_the_answer(words: list[str], tmp_path: Path, run) -> None:
     page = tmp_path / "bnb.html"
     assert str(page) in run([*words, "--page", str(page)]).err
-    text = page.read_text(encoding="utf-8")
-    opening = text[text.index('class="verdict plain"') :]
+    opening = page.read_text(encoding="utf-8").partition('class="verdict plain"')[2]
     assert opening.index("transaction: ") < opening.index("read next: ") < opening.index("<h2")
 
 
 def test_scheme_by_numbers(words: list[str], run) -> None:
-    mine = "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
-    assert run([*words[:2], *words[3:], "--scheme", mine]).out.startswith("Mine on BNB Smart Chain")
+    assert run([*words[:2], *words[3:], "--scheme", MINE]).out.startswith("Mine on BNB Smart Chain")
 
 
 @pytest.mark.parametrize("words", [["whatif", "bnb", "ML-DSA-44"], ["study", "bnb"]])

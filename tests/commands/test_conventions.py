@@ -11,6 +11,7 @@ import pytest
 
 import pqchain as pq
 from pqchain.bench import presets
+from tests.commands.test_usage import MINE
 
 REFUSED = {
     "study --list": 0,
@@ -30,11 +31,8 @@ HEAVY = ("pandas", "matplotlib", "pyperf", "simpy", "numba")
 @pytest.mark.parametrize("words", REFUSED)
 def test_quick_answers_load_no_heavy_module(words: str) -> None:
     """Checks the imported modules, because a duration depends on the machine."""
-    code = (
-        "import sys; from pqchain.commands.main import main; "
-        f"code = main({words.split()!r}); "
-        f"print(code, sorted(set({HEAVY!r}) & set(sys.modules)), file=sys.stderr)"
-    )
+    code = f"""import sys; from pqchain.commands.main import main; code = main({words.split()!r})
+print(code, sorted(set({HEAVY!r}) & set(sys.modules)), file=sys.stderr)"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.splitlines()[-1] == f"{REFUSED[words]} []"
 
@@ -52,9 +50,7 @@ def test_names_ignore_case(words: str, run) -> None:
     assert run(words.split()).out
 
 
-def test_environment_preset_is_used_by_every_measurement(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_environment_preset_is_used_by_every_measurement(monkeypatch) -> None:
     monkeypatch.setenv(presets.PRESET_VARIABLE, "Paper")
     quick = presets.PRESETS["quick"]
     monkeypatch.setitem(presets.PRESETS, "paper", dataclasses.replace(quick, rounds=1, samples=2))
@@ -66,20 +62,15 @@ def test_environment_preset_is_used_by_every_measurement(
         pq.measure("Ed25519", "verify")
 
 
-MINE = "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
-
-
-@pytest.mark.parametrize("asked", [[], ["--algorithm", "mine,FALCON-512,falcon-512"]])
-def test_user_scheme_is_listed_once(asked: list[str], run) -> None:
-    arguments = ["consensus", "--scheme", MINE, *asked, "--network", "mesh", "--exponents", "1"]
-    runs = run([*arguments, "--json"]).data["runs"]
-    assert sorted(row["algorithm"] for row in runs) == ["Falcon-512", "Mine"]
+@pytest.mark.parametrize("asked", ["", "--algorithm mine,FALCON-512,falcon-512"])
+def test_user_scheme_is_listed_once(asked: str, run) -> None:
+    line = f"consensus --scheme {MINE} {asked} --network mesh --exponents 1 --json"
+    assert sorted(row["algorithm"] for row in run(line).data["runs"]) == ["Falcon-512", "Mine"]
 
 
 def test_changed_plan_keeps_user_schemes(run) -> None:
-    changes = ["--set", "algorithms=FALCON-512", "--draws", "1"]
-    figures = run(["study", "pqdpol", "--scheme", MINE, *changes, "--json"]).data["figures"]
-    assert {row["algorithm"] for row in figures} == {"Falcon-512", "Mine"}
+    line = f"study pqdpol --scheme {MINE} --set algorithms=FALCON-512 --draws 1 --json"
+    assert {row["algorithm"] for row in run(line).data["figures"]} == {"Falcon-512", "Mine"}
 
 
 @pytest.mark.native
@@ -89,17 +80,18 @@ def test_changed_plan_keeps_user_schemes(run) -> None:
         "bench --algorithm MAYO-2 --operation verify", "gas --algorithm MAYO-2 --rounds 2",
         "chain --algorithm MAYO-2 --transactions 5", "chain --algorithm MAYO-2,Hawk-512",
         "consensus --algorithm MAYO-2 --costs measured --nodes 8",
+        "plot sizes --algorithm MAYO-2,Falcon-512 --output sizes.svg",
     ],
 )  # fmt: skip
 def test_broken_scheme_is_never_shown_without_its_attack(
     words: str, tmp_path: Path, run, monkeypatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path))  # gas times other verifiers if it has them
-    captured = run([*words.split(), *(["--preset", "quick"] * ("gas" not in words))])
+    monkeypatch.setenv(presets.PRESET_VARIABLE, "quick")
+    captured = run(words)
     assert (captured.out + captured.err).count("MAYO-2 (round 2): broken. ") == 1
 
 
-def test_plot_of_a_broken_scheme_is_never_saved_without_its_attack(tmp_path, run) -> None:
-    words = ["plot", "sizes", "--output", str(tmp_path / "sizes.svg"), "--algorithm"]
-    assert run([*words, "MAYO-2,Falcon-512"]).err.count("MAYO-2 (round 2): broken. ") == 1
-    assert "broken" not in run([*words, "Falcon-512"]).err
+def test_plot_of_sound_schemes_names_no_attack(tmp_path, run) -> None:
+    assert "broken" not in run(f"plot sizes --algorithm Falcon-512 --output {tmp_path}/a.svg").err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from unittest.mock import Mock
 
 from pqchain.bench import noise
 from pqchain.crypto import diagnosis
@@ -42,10 +43,7 @@ def test_implementations_show_their_availability(run):
 
 
 def test_unreadable_data_is_broken(monkeypatch, run):
-    def fail():
-        raise DataError("no folder")
-
-    monkeypatch.setattr(papers, "published", fail)
+    monkeypatch.setattr(papers, "published", Mock(side_effect=DataError("no folder")))
     monkeypatch.setattr(diagnosis, "examine", list)
     assert "!!  published tables" in run("doctor", 1).out
 

@@ -172,13 +172,10 @@ def test_shell_completes_commands_options_and_choices(run) -> None:
 
 
 def test_doctor_works_where_pandas_does_not():
-    probe = (
-        "import sys; sys.modules['pandas'] = None; from pqchain.commands.main import main; "
-        "sys.exit(main(['doctor', '--json']))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", probe], capture_output=True, text=True, check=False
-    )
+    probe = """import sys; sys.modules['pandas'] = None; from pqchain.commands.main import main
+sys.exit(main(['doctor', '--json']))"""
+    command = [sys.executable, "-c", probe]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
     findings = {each["name"]: each for each in json.loads(done.stdout)["findings"]}
     assert findings["published tables"]["state"] == "broken"

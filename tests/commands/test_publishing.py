@@ -10,6 +10,7 @@ from pqchain import results
 from pqchain.bench import runs, stored
 from pqchain.works import citation, papers
 from tests import frames
+from tests.commands.test_usage import MINE
 
 
 @pytest.fixture
@@ -19,23 +20,22 @@ def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_compare_shows_draws_and_saves(saved: Path, run) -> None:
-    arguments = ["compare", str(saved), str(saved), "--plot", "two.svg", "--output", "two.csv"]
-    shown = run(arguments).out
+    line = "compare mine.csv mine.csv"
+    shown = run(f"{line} --plot two.svg --output two.csv").out
     assert "Imaginary 9000" in shown
     assert "single run: repeat both sides, alternating" in shown
     assert "1 run, median/min of verifications 1.05" in shown
     assert shown.count("single run") == 1 and "Warning" not in shown
     assert Path("two.svg").read_text().startswith("<?xml")
-    plain = run(["compare", str(saved), str(saved), "--json"]).data
-    assert plain["compared"][0]["verdict"] == ""
-    assert plain["compared"][0]["ratio"] == 1.0
-    assert r"\toprule" in run(["compare", str(saved), str(saved), "--latex"]).out
-    assert "| algorithm |" in run(["compare", str(saved), str(saved), "--markdown"]).out
+    first = run(f"{line} --json").data["compared"][0]
+    assert (first["verdict"], first["ratio"]) == ("", 1.0)
+    assert r"\toprule" in run(f"{line} --latex").out
+    assert "| algorithm |" in run(f"{line} --markdown").out
 
 
 def test_compare_takes_sides_of_several_files(saved: Path, run) -> None:
-    files = [str(saved)] * 3
-    compared = run(["compare", *files, "--with", *files, "--json"]).data["compared"]
+    files = "mine.csv mine.csv mine.csv"
+    compared = run(f"compare {files} --with {files} --json").data["compared"]
     assert {(row["base_runs"], row["runs"]) for row in compared} == {(3, 3)}
     assert {row["verdict"] for row in compared} == {"no difference"}
     for _ in range(3):
@@ -56,14 +56,13 @@ def test_compare_begins_with_the_warning_of_a_busy_machine(saved: Path, run) -> 
 
 
 def test_plot_draws_for_a_column(saved: Path, run) -> None:
-    arguments = ["plot", "speed", str(saved), "--width", "3.5in", "--output", "speed.pdf"]
-    assert run([*arguments, "--algorithm", "falcon-512"]).out == "speed.pdf\n"
+    line = "plot speed mine.csv --width 3.5in --output speed.pdf --algorithm falcon-512"
+    assert run(line).out == "speed.pdf\n"
     content = Path("speed.pdf").read_bytes()
     assert b"/FontFile2" in content  # Type 42 is a TrueType file in the PDF
     assert b"/Type3" not in content  # which publishers reject
     assert b"/MediaBox [ 0 0 252 " in content  # 3.5 inches of 72 points
-    mine = "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
-    run(["plot", "sizes", "--scheme", mine, "--output", "own.png"])
+    run(f"plot sizes --scheme {MINE} --output own.png")
     assert Path("own.png").stat().st_size > 1000
 
 
@@ -130,9 +129,7 @@ def test_example_of_a_library_states_its_build_command(run) -> None:
 def test_papers_are_listed_and_shown(run):
     assert "round3" in run("papers").out
     shown = run("papers pqdpol").out
-    assert "Intel i3-6100U" in shown
-    assert "table6" in shown
-    assert "0.4907" in shown
+    assert all(text in shown for text in ("Intel i3-6100U", "table6", "0.4907"))
     assert {work["key"] for work in run("papers --json").data} >= {"pqdpol", "round3"}
     assert run("papers falcon-hls --json").data["title_korean"].startswith("HLS")
 

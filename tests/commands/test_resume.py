@@ -8,7 +8,6 @@ import pytest
 
 from pqchain import bench
 from pqchain.bench import blocks, operations, variation
-from pqchain.commands.main import main
 from pqchain.reproduce import notebooks
 from pqchain.works import registry
 from tests import frames
@@ -49,10 +48,10 @@ def test_bench_measures_only_the_missing_rounds(monkeypatch, run, capsys, error,
     assert shown["provenance"]["resumed_rounds"] == 3
     rows = [row for row in shown["measurements"] if row["status"] == "ok"]
     assert calls.total() - first == 3 * len(rows) - 3
-    assert main([*BENCH, "--resume"]) == 2  # the run is complete
+    run([*BENCH, "--resume"], 2)  # the run is complete
 
 
-def test_resumed_samples_are_those_that_were_measured(monkeypatch, capsys, tmp_path):
+def test_resumed_samples_are_those_that_were_measured(monkeypatch, run, tmp_path):
     stored = []
     original = operations.round_samples
 
@@ -63,15 +62,15 @@ def test_resumed_samples_are_those_that_were_measured(monkeypatch, capsys, tmp_p
         return stored[-1]
 
     monkeypatch.setattr(operations, "round_samples", recorded)
-    one = ["bench", "--algorithm", "Ed25519", "--operation", "sign", "--preset", "quick"]
-    one += ["--implementation", "cryptography/openssl", "--cycles", "--output"]
     output = tmp_path / "times.csv"
-    assert main([*one, str(output)]) == 130
+    line = "bench --algorithm Ed25519 --operation sign --preset quick --cycles --output"
+    line += f" {output} --implementation cryptography/openssl"
+    run(line, 130)
     assert not output.exists()
     monkeypatch.setattr(operations, "round_samples", original)
     frames_of, quartiles = [], variation.quartiles
     monkeypatch.setattr(variation, "quartiles", lambda it: frames_of.append(it) or quartiles(it))
-    assert main([*one, str(output), "--resume"]) == 0
+    run(f"{line} --resume")
     samples = frames_of[0]["seconds"].tolist()
     first, second = (seconds for seconds, _ in stored)
     assert samples[: len(first) + len(second)] == first + second
@@ -79,22 +78,17 @@ def test_resumed_samples_are_those_that_were_measured(monkeypatch, capsys, tmp_p
 
 def test_chain_keeps_the_blocks_of_earlier_schemes(monkeypatch, run):
     calls = interrupt_at(monkeypatch, blocks, "_measure", 2)
-    command = ["chain", "--algorithm", "Ed25519,Falcon-512", "--transactions", "3"]
-    command += ["--threads", "1", "--preset", "quick"]
-    assert "with --resume" in " ".join(run(command, 130).err.split())
-    shown = run([*command, "--resume", "--json"]).data["blocks"]
+    line = "chain --algorithm Ed25519,Falcon-512 --transactions 3 --threads 1 --preset quick"
+    assert "with --resume" in " ".join(run(line, 130).err.split())
+    shown = run(f"{line} --resume --json").data["blocks"]
     assert [row["status"] for row in shown] == ["ok", "ok"]
     assert all(row["valid"] == "yes" and row["rounds"] >= 3 for row in shown)
     assert calls.total() == 3  # two before the interruption, and the missing one
 
 
-def test_reproduce_computes_only_the_missing_works(monkeypatch, tmp_path, capsys):
+def test_reproduce_computes_only_the_missing_works(monkeypatch, tmp_path, run):
     computed = []
-
-    def measure(names, **options):
-        return frames.measurements(names)
-
-    monkeypatch.setattr(bench, "measure", measure)
+    monkeypatch.setattr(bench, "measure", lambda names, **options: frames.measurements(names))
     monkeypatch.setattr(bench, "measure_blocks", lambda names, **options: frames.blocks(names))
     monkeypatch.setattr(notebooks, "write_pages", no_pages)
     works = {work.key: type(work) for work in registry.works()}
@@ -113,11 +107,10 @@ def test_reproduce_computes_only_the_missing_works(monkeypatch, tmp_path, capsys
     record("mini-blockchain", False)
     record("falcon-hls", True)
     folder = tmp_path / "results"
-    command = ["reproduce", "--only", "mini-blockchain,falcon-hls", "--preset", "quick"]
-    command += ["--output", str(folder)]
-    assert main(command) == 130
+    line = f"reproduce --only mini-blockchain,falcon-hls --preset quick --output {folder}"
+    run(line, 130)
     assert not (folder / "index.html").exists()
-    assert main([*command, "--resume"]) == 0
+    run(f"{line} --resume")
     assert computed == ["mini-blockchain", "falcon-hls", "falcon-hls"]
     assert (folder / "mini-blockchain" / "blocks.csv").is_file()
     assert (folder / "index.html").is_file()

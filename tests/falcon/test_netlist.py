@@ -167,8 +167,8 @@ def test_only_the_sampler_has_variable_time(chip: netlist.Netlist) -> None:
 
 
 def test_out_of_range_memory_is_a_bus_error(chip: netlist.Netlist) -> None:
-    asked = bytearray(request_of(512)[:-1])  # the last word of the seed is truncated
-    attempt = chip.attempt(asked, 9)
+    # the last word of the seed is truncated
+    attempt = chip.attempt(bytearray(request_of(512)[:-1]), 9)
     assert attempt.status == kernel.BUS_FAILED
     assert not any(attempt.response)
 
@@ -286,11 +286,10 @@ READ, WRITE, READ_REGISTER, CLEAR = 0, 1, 2, 4
     "command", [(READ, 4095, 2), (READ_REGISTER, 32, 1), (READ_REGISTER, 0, 2), (6, 0, 0)]
 )
 def test_impossible_command_is_rejected(device: Path, command: tuple[int, int, int]) -> None:
-    line = serial.Line(device, 10)
-    with pytest.raises(BoardFailure, match="no such command or address"):
-        line.exchange(*command)
-    line.exchange(CLEAR)
-    line.close()
+    with closing(serial.Line(device, 10)) as line:
+        with pytest.raises(BoardFailure, match="no such command or address"):
+            line.exchange(*command)
+        line.exchange(CLEAR)
 
 
 def test_memory_is_cleared_on_command_and_when_the_host_disappears(device: Path) -> None:

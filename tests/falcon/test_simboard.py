@@ -49,9 +49,10 @@ def board(faults=SOUND, core="kernel"):
 
 
 def board_signer(faults=SOUND, degree=512, core="kernel", **options):
-    """Return a signer on a simulated board, and the board."""
+    """Return a signer on a simulated board, the board, and a secret key."""
     device = board(faults, core)
-    return FalconSigner(degree, "simboard", device=device, **options), device
+    signer = FalconSigner(degree, "simboard", device=device, **options)
+    return signer, device, signer.generate_keypair()[1]
 
 
 @pytest.mark.parametrize("degree", [512, 1024])
@@ -93,9 +94,8 @@ def test_handshake_follows_vitis_hls(core: str) -> None:
 
 @CORES
 def test_buffers_are_flushed_before_the_start_and_invalidated_after_it(core: str) -> None:
-    signer, device = board_signer(core=core, random_bytes=NistDrbg(SEED))
+    signer, device, secret_key = board_signer(core=core, random_bytes=NistDrbg(SEED))
     assert device.events == [("download", "falcon_simboard.bit"), ("start", 0)]
-    _, secret_key = signer.generate_keypair()
     device.events.clear()
     signer.sign(b"message", secret_key)
     request, response = kernel.request_bytes(9), kernel.response_bytes(9)
@@ -106,21 +106,15 @@ def test_buffers_are_flushed_before_the_start_and_invalidated_after_it(core: str
 
 
 @CORES
-@pytest.mark.parametrize("forgotten", ["flush", "invalidate"])
-def test_forgotten_flush_is_noticed(
-    forgotten: str, core: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("fault", ["flush", "invalidate", "flips"])
+def test_bad_signature_from_the_board_is_not_returned(
+    fault: str, core: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    signer, device = board_signer(core=core)
-    _, secret_key = signer.generate_keypair()
-    monkeypatch.setattr(device, forgotten, lambda *arguments: None)
-    with pytest.raises(BadBoardSignature):
-        signer.sign(b"message", secret_key)
-
-
-@CORES
-def test_bad_signature_from_the_board_is_not_returned(core: str) -> None:
-    signer, _ = board_signer(simboard.BoardFaults(flips=True), core=core)
-    _, secret_key = signer.generate_keypair()
+    """Flipped bits, and a forgotten flush or invalidation."""
+    faults = simboard.BoardFaults(flips=fault == "flips")
+    signer, device, secret_key = board_signer(faults, core=core)
+    if fault != "flips":
+        monkeypatch.setattr(device, fault, lambda *arguments: None)
     with pytest.raises(BadBoardSignature, match="invalid signature"):
         signer.sign(b"message", secret_key)
 
@@ -134,8 +128,7 @@ def test_hung_core_times_out(core: str) -> None:
 @CORES
 def test_only_buffers_of_a_running_core_are_kept(core: str) -> None:
     """Writes to a hung core in RTL are lost, so it never starts."""
-    signer, device = board_signer(core=core, timeout_seconds=0.05)
-    _, secret_key = signer.generate_keypair()
+    signer, device, secret_key = board_signer(core=core, timeout_seconds=0.05)
     device.faults = simboard.BoardFaults(hangs=True)
     device.events.clear()
     with pytest.raises(BoardTimeout):
@@ -175,8 +168,7 @@ def test_overlay_accepts_a_given_device(tmp_path: Path) -> None:
 
 @CORES
 def test_profile_names_the_board(core: str) -> None:
-    signer, _ = board_signer(core=core)
-    _, secret_key = signer.generate_keypair()
+    signer, _, secret_key = board_signer(core=core)
     frame = signer.profile(b"", secret_key)
     assert list(frame["where"]) == ["software", "board", "software", "software"]
 
