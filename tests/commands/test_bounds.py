@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from pqchain import installation, results, scheduler
-from pqchain.commands.main import main
 from pqchain.errors import DataError, UsageError
 from pqchain.installation import MAX_JSON_BYTES, MAX_TABLE_BYTES, MAX_TEXT_BYTES
 from pqchain.reencode.storage.store import Manifest
@@ -155,13 +154,12 @@ def test_foreign_folders_are_rejected_before_the_work(
     assert [path.read_text() for path in (tmp_path / "mine").iterdir()] == ["mine"]
 
 
-def test_unresponsive_scheduler_times_out(capsys, monkeypatch) -> None:
+def test_unresponsive_scheduler_times_out(run, monkeypatch) -> None:
     pytest.importorskip("dask.distributed")
     monkeypatch.setattr(scheduler, "CONNECT_SECONDS", 1)
     before = time.monotonic()
-    words = ["consensus", "--nodes", "4", "--blocks", "1"]
-    assert main([*words, "--scheduler", "tcp://127.0.0.1:1"]) == 2
+    said = run("consensus --nodes 4 --blocks 1 --scheduler tcp://127.0.0.1:1", 2)
     assert time.monotonic() - before < 20
-    waiting, refused = capsys.readouterr().err.splitlines()[:2]
+    waiting, refused = said.err.splitlines()[:2]
     assert waiting == "Waiting up to 1 s for the Dask scheduler at tcp://127.0.0.1:1 ..."
     assert "no Dask scheduler answers at 'tcp://127.0.0.1:1' within 1 s" in refused

@@ -26,10 +26,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
 
     def fake_replay(one: scenario.ReplayScenario, **options: object):
         calls.append({"scenario": one, **options})
-        kinds = options["streams"]
-        if not kinds:
-            return frames.replay_result({})
-        return replace(frames.replay_result({}), frame=frames.exchanges((1.0, 2.0)))
+        result = frames.replay_result({})
+        return replace(result, frame=frames.exchanges((1.0, 2.0))) if options["streams"] else result
 
     monkeypatch.setattr(replays, "replay", fake_replay)
     return calls

@@ -101,22 +101,16 @@ def test_engine_is_synthesised_separately(board: str) -> None:
     assert "route_design" in calls
 
 
-def ports() -> set[str]:
-    """Return the ports of the top module, with an index for each bit of a vector."""
-    text = (build.BOARD / "ulx3s.sv").read_text(encoding="utf-8")
-    head = text[text.index(") (") : text.index(");")]
-    names = set()
-    for width, name in re.findall(r"put\s+logic\s+(?:\[(\d+):0\]\s+)?(\w+)", head):
-        names |= {f"{name}[{bit}]" for bit in range(int(width) + 1)} if width else {name}
-    return names
-
-
 def test_every_port_has_a_pin_of_its_own() -> None:
-    text = build.LPF.read_text(encoding="utf-8")
-    located = re.findall(r'LOCATE COMP "(\S+)" SITE "(\w+)";', text)
-    assert {name for name, _ in located} == ports()
-    assert len({site for _, site in located}) == len(located)
-    assert set(re.findall(r'IOBUF PORT "(\S+)"', text)) == ports()
+    module, pins = (path.read_text() for path in (build.BOARD / "ulx3s.sv", build.LPF))
+    head = module[module.index(") (") : module.index(");")]
+    ports = set()
+    for width, name in re.findall(r"put\s+logic\s+(?:\[(\d+):0\]\s+)?(\w+)", head):
+        ports |= {f"{name}[{bit}]" for bit in range(int(width) + 1)} if width else {name}
+    located = re.findall(r'LOCATE COMP "(\S+)" SITE "(\w+)";', pins)
+    names, sites = map(set, zip(*located, strict=True))
+    assert names == set(re.findall(r'IOBUF PORT "(\S+)"', pins)) == ports
+    assert len(sites) == len(located)
 
 
 def test_bit_of_the_line_is_a_whole_number_of_cycles() -> None:

@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -109,23 +110,17 @@ def test_request_without_a_key_fails_as_in_the_kernel(filled: int, chip: netlist
     assert attempt.cycles < NO_KEY_CYCLES
 
 
-def begin(chip: netlist.Netlist, request: bytearray, cycles: int) -> bytearray:
-    """Start an attempt of degree 512 and run it for some cycles; return its response memory."""
-    response = bytearray(kernel.response_bytes(9))
-    chip.map(0, request)
-    chip.map(0x10000, response)
-    core.start(chip.write, 0, 0x10000, 9)
-    assert chip.run(cycles) == cycles
-    assert chip.nonzero_words() > 100
-    return response
-
-
 @pytest.mark.parametrize(("abort", "cycles"), [(0, 9_000), (0, 300_123), (1, 500), (1, 200_001)])
 def test_stopped_attempt_is_wiped_and_the_next_is_right(
     abort: int, cycles: int, chip: netlist.Netlist
 ) -> None:
     """A reset, or an abort by the host, which writes nothing to its memory."""
-    response = begin(chip, request_of(512), cycles)
+    response = bytearray(kernel.response_bytes(9))
+    chip.map(0, request_of(512))
+    chip.map(0x10000, response)
+    core.start(chip.write, 0, 0x10000, 9)
+    assert chip.run(cycles) == cycles
+    assert chip.nonzero_words() > 100
     if abort:
         chip.write("abort", 1)
         assert chip.run(netlist.MAX_CYCLES) < 2_000
@@ -293,28 +288,18 @@ def test_impossible_command_is_rejected(device: Path, command: tuple[int, int, i
 
 
 def test_memory_is_cleared_on_command_and_when_the_host_disappears(device: Path) -> None:
-    line = serial.Line(device, 60)
-    secret = b"a secret"
-    for how in ("command", "silence"):
-        line.exchange(WRITE, 4094, 2, secret)
-        assert line.exchange(READ, 4094, 2) == secret
-        for _ in range(20):
-            if how == "command":
-                line.exchange(CLEAR)
-            else:
-                time.sleep(1.5)  # each frame makes the board wait again
-            if (left := line.exchange(READ, 4094, 2)) == bytes(8):
-                break
-        assert left == bytes(8)
-    line.close()
+    with closing(serial.Line(device, 60)) as line:
+        # each frame makes the board wait again
+        for clear in (partial(line.exchange, CLEAR), partial(time.sleep, 1.5)):
+            line.exchange(WRITE, 4094, 2, b"a secret")
+            assert line.exchange(READ, 4094, 2) == b"a secret"
+            left = (clear() or line.exchange(READ, 4094, 2) for _ in range(20))
+            assert bytes(8) in left
 
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [
-        *((path, "cannot open the serial device") for path in ("/dev/none", "a\0b")),
-        (__file__, "must be a serial device"),
-    ],
+    [("/dev/none", "cannot open"), ("a\0b", "cannot open"), (__file__, "must be a serial device")],
 )
 def test_what_is_not_a_device_is_named(value: object, message: str) -> None:
     with pytest.raises(BoardFailure, match=message):

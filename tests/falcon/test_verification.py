@@ -49,12 +49,10 @@ def test_cover_points_have_different_names() -> None:
 
 
 RTL = ROOT / "hls_kernels" / "rtl"
-WAIVERS = (RTL / "lint.vlt").read_text(encoding="utf-8")
-
-
-def waivers() -> list[tuple[str, str, str]]:
-    """Return rule, file and message of each waiver, with wildcards."""
-    return re.findall(r'^lint_off -rule (\w+) -file "(.*)" -match "(.*)"$', WAIVERS, re.M)
+WAIVERS = re.findall(
+    r'^lint_off -rule (\w+) -file "(.*)" -match "(.*)"$', (RTL / "lint.vlt").read_text(), re.M
+)
+"""Rule, file and message of each waiver, with wildcards."""
 
 
 def warnings(folder: Path, top: str, *folders: str) -> set[tuple[str, str, str]]:
@@ -70,10 +68,10 @@ def test_warnings_and_waivers_match(tmp_path: Path) -> None:
     if shutil.which("verilator") is None:
         pytest.skip("verilator is not installed (Debian: apt-get install verilator)")
     write(tmp_path)
-    unused = dict.fromkeys(waivers())
+    unused = dict.fromkeys(WAIVERS)
     engine = warnings(tmp_path, "falcon_sign", "core")
     for warning in engine | warnings(tmp_path, "falcon_serial", "core", "serial"):
-        matching = [waiver for waiver in waivers() if all(map(fnmatch, warning, waiver))]
+        matching = [waiver for waiver in WAIVERS if all(map(fnmatch, warning, waiver))]
         assert matching, warning
         for waiver in matching:
             unused.pop(waiver, None)
