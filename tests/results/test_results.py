@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tests.frames
 from pqchain import results
-from pqchain.errors import DataError, MachineMismatch, PqchainError, UsageError
+from pqchain.errors import DataError, MachineMismatch, UsageError
 from pqchain.results import Contract, checksum, files
 from pqchain.results.measurements import MEASUREMENT
 
@@ -31,21 +32,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
 
 def measurement(**changes: object) -> pd.DataFrame:
     """One valid row of a measurement frame."""
-    row: dict[str, object] = {
-        "algorithm": "Falcon-512",
-        "implementation": "liboqs-0.13/avx2",
-        "operation": "verify",
-        "samples": 1000,
-        "median_seconds": 46.1e-6,
-        "mean_seconds": 47e-6,
-        "mad_seconds": 1e-7,
-        "min_seconds": 45e-6,
-        "p95_seconds": 0.1 + 0.2,
-        "median_cycles": float("nan"),
-        "status": "ok",
-        "reason": "",
-    }
-    frame = pd.DataFrame([row | changes])
+    row = tests.frames.measurement("Falcon-512", "liboqs-0.13/avx2", "verify", 46.1e-6)
+    frame = pd.DataFrame([row | {"p95_seconds": 0.1 + 0.2} | changes])
     frame.attrs["provenance"] = dict(PROVENANCE)
     return frame
 
@@ -85,9 +73,6 @@ def test_frame_is_saved_by_its_contract(tmp_path: Path) -> None:
     assert results.contract_of(loaded) == MEASUREMENT
     again = results.load(results.save(loaded, tmp_path / "b.csv"))
     pd.testing.assert_frame_equal(again, loaded, check_exact=True)
-
-
-def test_frame_without_a_contract_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="name and columns of a contract; give contract="):
         results.save(measurement(), tmp_path / "a.csv")
 
@@ -172,17 +157,13 @@ def test_check_rejects_a_value_of_a_wrong_type(column: str, value: object) -> No
         results.check(measurement(**{column: value}), MEASUREMENT)
 
 
-def test_missing_sidecar_is_rejected(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "message"), [("a.json", r"has no sidecar a\.json"), ("a.csv", "cannot read")]
+)
+def test_missing_file_is_rejected(tmp_path: Path, name: str, message: str) -> None:
     path = save(measurement(), tmp_path / "a.csv")
-    path.with_suffix(".json").unlink()
-    with pytest.raises(DataError, match=r"has no sidecar a\.json"):
-        results.load(path)
-
-
-def test_missing_table_is_rejected(tmp_path: Path) -> None:
-    path = save(measurement(), tmp_path / "a.csv")
-    path.unlink()
-    with pytest.raises(DataError, match="cannot read"):
+    (tmp_path / name).unlink()
+    with pytest.raises(DataError, match=message):
         results.load(path)
 
 
@@ -197,7 +178,7 @@ def test_table_changed_after_saving_is_rejected(tmp_path: Path) -> None:
 def test_unknown_or_broken_sidecar_is_rejected(tmp_path: Path, text: str) -> None:
     path = save(measurement(), tmp_path / "a.csv")
     path.with_suffix(".json").write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match=r"sidecar|schema version"):
+    with pytest.raises(DataError, match=r"sidecar|schema version .* reads 3; use the pqchain that"):
         results.load(path)
 
 
@@ -305,16 +286,6 @@ def test_content_that_could_not_be_loaded_is_not_saved(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_first_format_version_is_rejected_with_a_remedy(tmp_path: Path) -> None:
-    path = save(measurement(), tmp_path / "a.csv")
-    file = path.with_suffix(".json")
-    sidecar = json.loads(file.read_text(encoding="utf-8"))
-    del sidecar["columns"]
-    file.write_text(json.dumps(sidecar | {"schema_version": 1}), encoding="utf-8")
-    with pytest.raises(DataError, match=r"schema version 1, but .* reads 3; use the pqchain that"):
-        results.load(path)
-
-
 def test_only_csv_names_are_accepted(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"end in \.csv"):
         save(measurement(), tmp_path / "a.json")
@@ -356,36 +327,24 @@ def test_merge_keeps_what_agrees_and_lists_what_differs() -> None:
     }
 
 
-def test_merge_of_one_frame_is_that_frame() -> None:
+def test_merge_of_one_frame_is_that_frame_and_leaves_it_alone() -> None:
     frame = made_on("m", date="d")
     merged = results.merge([frame])
     pd.testing.assert_frame_equal(merged, results.check(frame, MEASUREMENT))
     assert merged.attrs == frame.attrs
-
-
-def test_merge_leaves_its_arguments_alone() -> None:
-    frame = made_on("m", date="d")
     results.merge([frame, frame])
     assert frame.attrs["provenance"] == {"machine_id": "m", "date": "d"}
 
 
-def test_merge_rejects_two_machines() -> None:
+def test_merge_rejects_two_machines_and_frames_without_provenance() -> None:
     with pytest.raises(MachineMismatch, match=r"\['a', 'b'\]"):
         results.merge([made_on("a"), made_on("b"), made_on("a")])
-
-
-def test_merge_rejects_frames_without_provenance() -> None:
     nowhere = measurement()
     nowhere.attrs = {}
     with pytest.raises(DataError, match="frame 2 of 2 has no machine_id"):
         results.merge([made_on("a"), nowhere])
     with pytest.raises(DataError, match="no frames"):
         results.merge([])
-
-
-def test_errors_are_pqchain_errors() -> None:
-    assert issubclass(MachineMismatch, DataError)
-    assert issubclass(DataError, PqchainError)
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.json"])

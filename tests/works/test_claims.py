@@ -6,13 +6,12 @@ import pytest
 from pqchain import results
 from pqchain.algorithms import ALGORITHMS
 from pqchain.errors import DataError
-from pqchain.works import papers, readers, registry
-from pqchain.works.comparisons import decide
+from pqchain.works import papers, registry
 from pqchain.works.paper import Statement
 from pqchain.works.verdicts import FAILS, HOLDS, HOLDS_HERE, NOT_HERE, OPEN, VERDICTS
 from pqchain.works.work import CLAIMS, split_ours
 from tests.works.expectations import EXPECTED, KEYS
-from tests.works.measurements import as_published, measured, measurement, unsupported
+from tests.works.measurements import as_published, measured, measurement
 
 
 def verdicts(frame: pd.DataFrame, source: str) -> dict[str, str]:
@@ -32,15 +31,16 @@ def one(frame: pd.DataFrame, claim_id: str, source: str = "measured") -> tuple[s
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_verdicts_on_published_values(key):
-    found = verdicts(registry.get(key).claims(), "published")
+def test_verdicts_on_published_values_and_counts_are_pinned(key):
+    frame = registry.get(key).claims()
+    found = verdicts(frame, "published")
     others = {name: verdict for name, verdict in found.items() if verdict != HOLDS}
     assert others == EXPECTED[key]["not_holding"]
-
-
-@pytest.mark.parametrize("key", KEYS)
-def test_claim_counts_are_pinned(key):
-    of_work, of_ours = split_ours(registry.get(key).claims())
+    # Without measurements nothing is decided.
+    ours = frame[frame["source"] == "measured"]
+    assert set(ours["verdict"]) <= {OPEN}
+    assert ours["evidence"].str.contains("no measurement of .* is given").all()
+    of_work, of_ours = split_ours(frame)
     assert of_work["claim_id"].nunique() == EXPECTED[key]["statements"]
     # A statement that the work does not make is none of its statements.
     assert of_ours["claim_id"].nunique() == EXPECTED[key].get("statements_of_ours", 0)
@@ -79,14 +79,6 @@ def test_size_claims_are_checked_on_the_registry():
 
 
 # Statements on measured numbers
-
-
-@pytest.mark.parametrize("key", KEYS)
-def test_without_measurements_nothing_is_decided(key):
-    frame = registry.get(key).claims()
-    ours = frame[frame["source"] == "measured"]
-    assert set(ours["verdict"]) <= {OPEN}
-    assert ours["evidence"].str.contains("no measurement of .* is given").all()
 
 
 @pytest.mark.parametrize("key", ["pqdpol", "round3"])
@@ -163,27 +155,22 @@ def test_failure_decides_despite_missing_numbers():
     )  # fmt: skip
 
 
-def test_unsupported_row_leaves_the_statement_open():
+@pytest.mark.parametrize(
+    ("implementation", "median", "reason"),
+    [
+        ("liboqs-0.13/avx2", float("nan"), "Dilithium2 is unsupported: needs avx2"),
+        # A statement about AVX2 is not decided by the reference.
+        ("liboqs-0.13/ref", 0.001, "no measurement of verify of Dilithium2 with avx2 is given"),
+    ],
+)
+def test_rows_that_cannot_decide_leave_the_statement_open(implementation, median, reason):
     rows = [
-        unsupported(name, "liboqs-0.13/avx2", operation)
+        measurement(name, implementation, operation, median)
         for name in ("Dilithium2", "Falcon-512")
         for operation in ALGORITHMS[name].operations
     ]
     found = one(registry.get("round3").claims(measured(*rows)), "dilithium-faster-than-falcon")
-    assert found == (OPEN, "Dilithium2 is unsupported: needs avx2")
-
-
-def test_statement_about_avx2_is_not_checked_on_the_reference():
-    rows = [
-        measurement(name, "liboqs-0.13/ref", operation, 0.001)
-        for name in ("Dilithium2", "Falcon-512")
-        for operation in ALGORITHMS[name].operations
-    ]
-    verdict, evidence = one(
-        registry.get("round3").claims(measured(*rows)), "dilithium-faster-than-falcon"
-    )
-    assert verdict == OPEN
-    assert "no measurement of verify of Dilithium2 with avx2 is given" in evidence
+    assert found[0] == OPEN and reason in found[1]
 
 
 @pytest.mark.parametrize(
@@ -220,10 +207,8 @@ def test_other_code_refutes_nothing():
         for variant, factor in (("ref", 1.0), ("avx2", 0.5))
     ]
     frame = registry.get("round3").claims(measured(*rows))
-    row = frame[
-        (frame["claim_id"] == "avx2-faster-than-reference") & (frame["source"] == "measured")
-    ]
-    assert row["verdict"].item() == "not on this machine"  # Saber's code is the paper's
+    # Saber's code is the paper's.
+    assert one(frame, "avx2-faster-than-reference")[0] == "not on this machine"
     only = measured(*(row for row in rows if "Saber" not in row["algorithm"]))
     frame = registry.get("round3").claims(only)
     row = frame[
@@ -246,34 +231,20 @@ def test_frames_that_break_their_contract_are_rejected():
         registry.get("round3").claims(papers.published("round3"))
 
 
-def test_unknown_field_of_a_check_is_rejected():
-    check = {
-        "kind": "less",
-        "quantity": "sign_seconds",
-        "smaller": ["A"],
-        "larger": ["B"],
-        "bye": 2,
-    }
-    with pytest.raises(DataError, match=r"fields of a check 'less' must be .*bye"):
-        decide([check], readers.registry())
+PAIR = {"quantity": "signature_bytes", "smaller": ["Falcon-512"], "larger": ["Dilithium2"]}
 
 
-def test_unknown_kind_of_check_is_named(monkeypatch):
-    work = registry.get("round3")
-    checks = ({"kind": "magic"},)
-    new = Statement(id="new", section="1", statement="It is so.", ours=True, checks=checks)
-    monkeypatch.setattr(type(work), "statements", (new,))
-    with pytest.raises(DataError, match=r"claim 'new' of round3: kind of a check .*'magic'"):
-        work.claims()
-
-
-def test_pairs_have_equal_security_levels(monkeypatch):
+@pytest.mark.parametrize(
+    ("check", "problem"),
+    [
+        ({"kind": "magic"}, r"claim 'new' of pqdpol: kind of a check .*'magic'"),
+        ({"kind": "less", "bye": 2, **PAIR}, r"fields of a check 'less' must be .*bye"),
+        ({"kind": "less", "one_level": True, **PAIR}, "one NIST level; got Falcon-512 1, Dilit"),
+    ],
+)
+def test_invalid_check_is_rejected(monkeypatch, check, problem):
     work = registry.get("pqdpol")
-    check = {
-        "kind": "less", "one_level": True, "quantity": "signature_bytes",
-        "smaller": ["Falcon-512"], "larger": ["Dilithium2"],
-    }  # fmt: skip
-    new = Statement(id="new", section="1", statement="Small.", ours=True, checks=(check,))
+    new = Statement(id="new", section="1", statement="It is so.", ours=True, checks=(check,))
     monkeypatch.setattr(type(work), "statements", (new,))
-    with pytest.raises(DataError, match="must have one NIST level; got Falcon-512 1, Dilithium2 2"):
+    with pytest.raises(DataError, match=problem):
         work.claims()

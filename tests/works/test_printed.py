@@ -21,7 +21,7 @@ from pqchain.works.quic_reencoding import frames as reencoding
 from pqchain.works.work import Work
 from tests import frames
 from tests.works.expectations import EXPECTED, KEYS
-from tests.works.measurements import as_published, measured, measurement, unsupported
+from tests.works.measurements import measured, measurement, unsupported
 from tests.works.sixth.test_sixth import FOLDER
 from tests.works.sources import SEEDS, WHY, numbers, text_of
 
@@ -217,11 +217,7 @@ def test_variant_is_compared_with_the_same_variant():
         ["ref", "liboqs-0.13/ref", ""],
         ["avx2", "liboqs-0.13/avx2", ""],
     ]
-
-
-def test_another_variant_is_noted():
-    ours = measured(measurement("Kyber512", "liboqs-0.13/avx2", "encapsulate", 0.00001))
-    frame = times("round3", ours)
+    frame = times("round3", ours.head(1))
     row = frame[(frame["variant"] == "ref") & (frame["verdict"] == "ok")]
     assert row["note"].tolist() == ["published with ref, compared with liboqs-0.13/avx2"]
 
@@ -277,18 +273,6 @@ def test_all_times_are_compared_and_ratios_scale(ours, factor):
     pd.testing.assert_series_equal(again["ratio"], frame["ratio"] * factor)
 
 
-def test_published_times_give_ratio_one():
-    frame = times("round3", as_published("round3", 3.0))
-    assert len(frame) == 42
-    assert frame["ratio"].round(12).unique().tolist() == [3.0]
-
-
-def test_operation_measured_twice_is_rejected():
-    row = measurement("Falcon-512", "liboqs-0.13/avx2", "sign", 0.1)
-    with pytest.raises(DataError, match=r"have sign of Falcon-512 with liboqs-0\.13/avx2 twice"):
-        times("round3", measured(row, row))
-
-
 # Sizes
 
 
@@ -325,15 +309,3 @@ def test_size_verdicts_follow_the_sizes(value, note, verdict):
 def test_erratum_that_a_version_explains_is_rejected():
     with pytest.raises(DataError, match=r"2544 .* listed as an erratum, but 2544 is version 3\.0"):
         printed.registry_size(size(2544.0, "prints 2544, expected 2528"))
-
-
-def test_size_without_explanation_is_different():
-    work = registry.get("pqdpol")
-    published = work.published.copy()
-    is_key = (published["algorithm"] == "Dilithium3") & (
-        published["quantity"] == "public_key_bytes"
-    )
-    published.loc[is_key, "value"] += 1
-    frame = printed.sizes(printed.compare(work.paper, published))
-    (row,) = frame[frame["verdict"] == "different"].to_dict("records")
-    assert (row["algorithm"], row["printed"], row["ours"]) == ("Dilithium3", 1953, 1952)

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pqchain import algorithms, results
+from pqchain import algorithms
 from pqchain.errors import DataError
-from pqchain.results.measurements import MEASUREMENT
 from pqchain.works import papers
 from pqchain.works.round3 import work as round3
 from tests import frames
@@ -31,19 +30,9 @@ def measured(*, without: str = "") -> pd.DataFrame:
                 median = number * step * 1e-4
                 median *= 2 if "0.7.1" in implementation else 1
                 median /= 4 if implementation.endswith("/avx2") else 1
-                records.append(
-                    {
-                        "algorithm": name, "implementation": implementation,
-                        "operation": operation, "samples": 9, "median_seconds": median,
-                        "mean_seconds": median, "mad_seconds": median / 50,
-                        "min_seconds": median * 0.9, "p95_seconds": median * 1.2,
-                        "median_cycles": median * 2.5e9, "status": "ok",
-                        "reason": row.note(implementation),
-                    }
-                )  # fmt: skip
-    frame = results.check(pd.DataFrame(records), MEASUREMENT)
-    frame.attrs["provenance"] = dict(frames.PROVENANCE)
-    return frame
+                more = {"median_cycles": median * 2.5e9, "reason": row.note(implementation)}
+                records.append(frames.measurement(name, implementation, operation, median, **more))
+    return frames.measured(*records)
 
 
 @pytest.fixture(scope="module")
