@@ -20,10 +20,9 @@ from pqchain.works.printed import PRINTED, SIZE, SIZE_VERDICTS
 from pqchain.works.quic_reencoding import frames as reencoding
 from pqchain.works.work import Work
 from tests import frames
-from tests.works.expectations import EXPECTED, KEYS
+from tests.works.expectations import EXPECTED, KEYS, SEEDS, WHY, numbers, text_of
 from tests.works.measurements import measured, measurement, unsupported
 from tests.works.sixth.test_sixth import FOLDER
-from tests.works.sources import SEEDS, WHY, numbers, text_of
 
 WORKS = pytest.mark.parametrize("work", registry.works(), ids=lambda work: work.key)
 

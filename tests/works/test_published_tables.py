@@ -7,8 +7,7 @@ import pytest
 
 from pqchain import algorithms, installation
 from pqchain.works import papers
-from tests.works.expectations import EVERY_TABLE, KEYS
-from tests.works.printed_cells import cell, printed
+from tests.works.expectations import EVERY_TABLE, KEYS, cell, printed
 
 ROOT = Path(__file__).resolve().parents[2]
 
