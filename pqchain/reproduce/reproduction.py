@@ -19,7 +19,7 @@ from pqchain.algorithms import get as algorithm_of
 from pqchain.bench.presets import PresetName
 from pqchain.errors import DataError, UsageError
 from pqchain.installation import cache_folder
-from pqchain.reproduce import index, notebooks
+from pqchain.reproduce import notebooks
 from pqchain.reproduce.notebooks import RESULTS_VARIABLE
 from pqchain.reproduce.outcome import Reproduction, WorkResults, load
 from pqchain.results import machine, outputs
@@ -70,7 +70,8 @@ def run(
         reproduction.save(building)
         pages, failures = notebooks.write_pages(works, building, preset=preset)
         reproduction = replace(reproduction, pages=pages, page_failures=failures)
-        (building / "index.html").write_text(index.page(reproduction, building), encoding="utf-8")
+        page = notebooks.index_page(reproduction, building)
+        (building / "index.html").write_text(page, encoding="utf-8")
     return reproduction
 
 

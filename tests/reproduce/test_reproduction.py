@@ -8,7 +8,7 @@ import pytest
 from pqchain import bench, reproduce, results
 from pqchain.errors import DataError, UnknownPaper, UsageError
 from pqchain.render import html
-from pqchain.reproduce import Reproduction, index, notebooks
+from pqchain.reproduce import Reproduction, notebooks
 from pqchain.results import outputs
 from pqchain.works import papers
 from pqchain.works.quic_reencoding import replays
@@ -119,7 +119,7 @@ def test_index_is_well_formed_and_links_every_file(reproduction):
 
 
 def test_index_counts_the_verdicts(reproduction):
-    table = index.works_table(reproduction)
+    table = notebooks.works_table(reproduction)
     rows = {
         row[0].value: dict(zip([(c.group, c.title) for c in table.columns], row, strict=True))
         for row in table.rows

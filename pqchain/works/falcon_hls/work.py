@@ -267,19 +267,10 @@ def engines() -> pd.DataFrame:
     paper: dict[str, Any] = {"engine": _PRINTED_ENGINE, "kind": Kind.PUBLISHED, "device": "Artix-7"}
     paper |= {kind: printed.get(kind, math.nan) for kind in (*_DEVICE, "clock_megahertz")}
     paper |= {f"seconds_{degree}": seconds[name] for name, degree in RING.items()}
-    cells: dict[str, Any] = {
-        "engine": _OURS,
-        "kind": Kind.SYNTHESISED,
-        "device": "xc7",
-        "note": "not placed",
-    }
-    cells |= {kind: number.value for kind, number in _cells().items()}
-    board: dict[str, Any] = {
-        "engine": _OURS,
-        "kind": Kind.ROUTED,
-        "device": f"{routed['device']} (ECP5)",
-    }
-    board |= {"note": f"proxy device; {_placements(routed)}"}
+    cells: dict[str, Any] = {kind: number.value for kind, number in _cells().items()}
+    cells |= {"engine": _OURS, "kind": Kind.SYNTHESISED, "device": "xc7", "note": "not placed"}
+    device, note = f"{routed['device']} (ECP5)", f"proxy device; {_placements(routed)}"
+    board: dict[str, Any] = {"engine": _OURS, "kind": Kind.ROUTED, "device": device, "note": note}
     board |= {f"{name}_megahertz": routed[f"{name}_hertz"] / 1e6 for name in clocks}
     board |= {f"seconds_{degree}": times["seconds"][degree] for degree in times.index}
     empty = {name: "" if kind == "str" else math.nan for name, kind in ENGINES.columns.items()}
