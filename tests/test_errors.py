@@ -46,18 +46,15 @@ def test_unknown_name_suggests_the_nearest() -> None:
     assert error.name == "Falcon512"  # type: ignore[attr-defined]
 
 
-def test_distant_name_suggests_nothing() -> None:
-    error = UnknownName("paper", "xyzzy", KNOWN, "`pqchain papers`.")
-    assert str(error) == "unknown paper 'xyzzy'. See `pqchain papers`."
-
-
-def test_name_of_which_half_is_alike_is_not_suggested() -> None:
-    assert "did you mean" not in str(UnknownName("command", "frobnicate", ["native"], "the list."))
-
-
-@pytest.mark.parametrize("name", [None, 7, b"Falcon-512", ("a",), ""])
+@pytest.mark.parametrize("name", [None, 7, b"Falcon-512", ("a",), "", "xyzzy"])
 def test_name_need_not_be_text(name: object) -> None:
     assert repr(name) in str(UnknownName("algorithm", name, KNOWN, "the list."))
+
+
+@pytest.mark.parametrize("name", ["xyzzy", "frobnicate"])
+def test_distant_name_suggests_nothing(name: str) -> None:
+    error = UnknownName("command", name, ["native", *KNOWN], "`pqchain --help`.")
+    assert str(error) == f"unknown command '{name}'. See `pqchain --help`."
 
 
 def test_large_values_are_shown_shortened() -> None:

@@ -37,10 +37,16 @@ def test_missing_data_names_the_searched_folders(tmp_path, monkeypatch):
         installation.data("papers")
 
 
-def test_names_are_imported_at_first_use(tmp_path):
+@pytest.fixture
+def get(tmp_path):
+    """Return the function that imports the names of a package at their first use."""
     (tmp_path / "__init__.pyi").write_text("from .frames import measurements as measurements\n")
     get, listed, names = installation.lazy_exports("tests", str(tmp_path / "__init__.py"))
     assert listed() == names == ["measurements"]
+    return get
+
+
+def test_names_are_imported_at_first_use(get):
     assert get("measurements") is frames.measurements
     with pytest.raises(AttributeError, match="module 'tests' has no attribute 'frame'; see its"):
         get("frame")
@@ -48,9 +54,7 @@ def test_names_are_imported_at_first_use(tmp_path):
         get("measurement")
 
 
-def test_package_that_is_missing_is_named_with_the_command_that_installs_it(tmp_path, monkeypatch):
-    (tmp_path / "__init__.pyi").write_text("from .frames import measurements as measurements\n")
-    get, _, _ = installation.lazy_exports("tests", str(tmp_path / "__init__.py"))
+def test_package_that_is_missing_is_named_with_the_command_that_installs_it(get, monkeypatch):
     monkeypatch.delitem(sys.modules, "tests.frames", raising=False)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(PackageMissing, match="package pandas, which is not installed: pip install"):
@@ -144,16 +148,6 @@ BUILD |= {"corrections": [], "library_bytes": 3}
 BUILD["library_sha256"] = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
-FOLDERS = installation.folders
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return an empty folder that is the only one of the package."""
-    monkeypatch.setattr(installation, "folders", lambda: [tmp_path])
-    return tmp_path
-
-
 def copy(name: str, folder: Path) -> Path:
     """Copy an installed library with its record; return the path of the copy."""
     path = installation.library_path(name)
@@ -241,57 +235,37 @@ def test_only_two_modules_load_libraries():
 
 
 @pytest.mark.native
-def test_only_a_missing_block_library_is_replaced_by_python(folder, monkeypatch):
+def test_only_a_missing_block_library_is_replaced_by_python(tmp_path, monkeypatch):
     monkeypatch.setattr(bulk, "library", bulk.library.__wrapped__)
-    assert bulk.library() is None
-    path = copy_block(folder, monkeypatch)
+    path = copy("block", tmp_path)
+    monkeypatch.setattr(installation, "folders", lambda: [tmp_path])
     assert bulk.library() is not None
+    monkeypatch.setattr(bulk, "_ABI", 99)
+    with pytest.raises(NativeLibraryBroken, match=r"interface of .* must be 99; got 1"):
+        bulk.library()
     path.unlink()  # the loaded file must stay as it is
     path.write_bytes(b"text")
     with pytest.raises(NativeLibraryBroken, match=r"must have .* bytes; got 4"):
         bulk.library()
-    monkeypatch.setattr(bulk, "_ABI", 99)
-    path.unlink()
-    copy_block(folder, monkeypatch)
-    with pytest.raises(NativeLibraryBroken, match=r"interface of .* must be 99; got 1"):
-        bulk.library()
-
-
-def copy_block(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Copy the block library of the installation into a folder of the package."""
-    with monkeypatch.context() as patch:
-        patch.setattr(installation, "folders", FOLDERS)
-        shutil.rmtree(folder / "_native", ignore_errors=True)
-        return copy("block", folder)
+    shutil.rmtree(tmp_path / "_native")
+    assert bulk.library() is None
 
 
 def test_installed_libraries_are_found_in_every_package_folder(tmp_path, monkeypatch):
-    for folder, library, version in (("a", "one", "1"), ("b", "one", "2"), ("b", "two", "2")):
-        place = tmp_path / folder / "_native" / library
-        place.mkdir(parents=True)
-        (place / "build.json").write_text(json.dumps(BUILD | {"source_version": version}))
+    for facts in installation.installed_libraries().values():
+        assert set(BUILD) <= set(facts)
     monkeypatch.setattr(installation, "folders", lambda: [tmp_path / "a", tmp_path / "b"])
+    assert installation.installed_libraries() == {}
+    for folder, library, version in (("a", "one", "1"), ("b", "one", "2"), ("b", "two", "2")):
+        record = tmp_path / folder / "_native" / library / "build.json"
+        record.parent.mkdir(parents=True)
+        record.write_text(json.dumps(BUILD | {"source_version": version}))
     builds = installation.installed_libraries()
     versions = {library: facts["source_version"] for library, facts in builds.items()}
     assert versions == {"one": "1", "two": "2"}
-
-
-def test_pure_install_has_no_libraries(folder):
-    assert installation.installed_libraries() == {}
-    assert installation.library_path("block") is None
-
-
-def test_damaged_record_names_the_remedy(folder):
-    place = folder / "_native" / "one"
-    place.mkdir(parents=True)
-    (place / "build.json").write_text("{")
+    record.write_text("{")
     with pytest.raises(DataError, match="install it again: `make -B install`"):
         installation.installed_libraries()
-
-
-def test_records_have_all_facts() -> None:
-    for facts in installation.installed_libraries().values():
-        assert set(BUILD) <= set(facts)
 
 
 _LOADED = """

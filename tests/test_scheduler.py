@@ -111,14 +111,27 @@ def test_other_computers_need_tls_or_a_prefix(peer):
         scheduler._check_connection("tls://10.1.2.3:1", peer)
 
 
-def test_address_of_another_computer_is_rejected_before_a_connection():
-    with pytest.raises(UsageError, match=r"must use TLS; got tcp://192\.0\.2\.1:8786"):
-        list(run_tasks(_sum, [], address="tcp://192.0.2.1:8786"))
-
-
 def test_missing_module_of_a_worker_is_reported(address):
     with pytest.raises(PqchainError, match=r"run _lacks_a_module; got No module named 'numpy'"):
         list(run_tasks(_lacks_a_module, [()], address=address))
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("tcp://192.0.2.1:8786", r"must use TLS; got tcp://192\.0\.2\.1:8786"),
+        ("nonsense", "no Dask scheduler answers at 'nonsense'"),
+    ],
+)
+def test_commands_report_a_scheduler_that_cannot_be_used(address, message, capsys, monkeypatch):
+    monkeypatch.setattr(suite, "vectors", lambda *names, **options: ())
+
+    def caught(*_, scheduler, **options):
+        return list(run_tasks(_sum, [], address=scheduler))
+
+    monkeypatch.setattr(mutants, "caught", caught)
+    assert main(["conform", "mutants", "--algorithm", "ML-DSA-44", "--scheduler", address]) == 2
+    assert re.search(message, capsys.readouterr().err)
 
 
 def test_mutants_equal_those_of_this_process(address, monkeypatch):
@@ -131,18 +144,6 @@ def test_mutants_equal_those_of_this_process(address, monkeypatch):
     there = mutants.caught({"ours": vectors}, scheduler=address)
     pd.testing.assert_frame_equal(here, there)
     assert here["mutant"].nunique() == 2
-
-
-def test_commands_report_a_scheduler_that_does_not_answer(capsys, monkeypatch):
-    monkeypatch.setattr(suite, "vectors", lambda *names, **options: ())
-    monkeypatch.setattr(mutants, "caught", _refused)
-    command = ["conform", "mutants", "--algorithm", "ML-DSA-44", "--scheduler", "nonsense"]
-    assert main(command) == 2
-    assert "no Dask scheduler answers at 'nonsense'" in capsys.readouterr().err
-
-
-def _refused(*positional, scheduler, **options):
-    list(run_tasks(_sum, [], address=scheduler))
 
 
 @pytest.mark.long

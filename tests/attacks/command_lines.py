@@ -23,7 +23,7 @@ from urllib.parse import unquote_to_bytes
 
 from pqchain.commands import main
 from pqchain.installation import read_toml
-from tests.attacks.commands import can_mount
+from tests.attacks.commands import can_mount, environment
 from tests.attacks.harness import ALLOWED, Attack, Defect, Input, Inputs, Outcome, Try
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -139,11 +139,8 @@ def _lines(kind: str) -> Iterator[CommandLine]:
             yield CommandLine((*words, "--json"), environment)
     else:
         for place in schemes():
-            bench, chain = (
-                "bench --operation sign,verify --json",
-                "chain --transactions 20 --threads 1",
-            )
-            for command in (bench, chain):
+            bench = "bench --operation sign,verify --json"
+            for command in (bench, "chain --transactions 20 --threads 1"):
                 yield CommandLine((*command.split(), "--scheme", place), memory_mb=USER_CODE_MB)
             if place.endswith(".so"):
                 yield CommandLine(("doctor", "--library", place), memory_mb=USER_CODE_MB)
@@ -161,16 +158,8 @@ def schemes() -> list[str]:
         *(f"schemes/parts.py:{name}" for name in parts),
         *(f"Mine,public_key={size},signature={size},sign={size}ms,verify=1ms" for size in texts),
         *("lib/cut.so", "lib/head.so", "lib/text.so", "lib/empty.so", "lib/random.so", ":", "::"),
-        *(
-            "..:X",
-            "schemes/fine.py:",
-            "schemes/fine.py:%ff",
-            "os:system",
-            "Mine,=3",
-            "",
-            ",",
-            "long",
-        ),
+        *("..:X", "schemes/fine.py:", "schemes/fine.py:%ff", "os:system"),
+        *("Mine,=3", "", ",", "long"),
     ]
 
 
@@ -281,25 +270,14 @@ def start(folder: Path) -> subprocess.Popen[str]:
     compiling = [sys.executable, "-m", "pqchain", *_COMPILES.split()]
     subprocess.run(compiling, cwd=ROOT, capture_output=True, check=True)
     unshare = ["unshare", "-mpf" if os.geteuid() == 0 else "-rmpf", "--kill-child"]
-    variables = {
-        **os.environ,
-        "FIXTURES": str(files),
-        "PYTHONPATH": str(ROOT),
-        "OPENBLAS_NUM_THREADS": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "MPLCONFIGDIR": "/tmp",
-        "TMPDIR": "/tmp",
-        # Without adapters of other verifiers, whose warm-up would be most of the time of `gas`.
-        "PQCHAIN_CACHE": "/tmp/cache",
-    }
+    # Without adapters of other verifiers, whose warm-up would be most of the time of `gas`.
+    folders = {"TMPDIR": "/tmp", "MPLCONFIGDIR": "/tmp", "PQCHAIN_CACHE": "/tmp/cache"}
+    python = {"OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    variables = environment(FIXTURES=str(files), **folders, **python)
     server = [sys.executable, "-m", "tests.attacks.command_server"]
-    return subprocess.Popen(
-        [*unshare, "sh", "-c", _SANDBOX, str(root), str(ROOT), *server],
-        env=variables,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    command = [*unshare, "sh", "-c", _SANDBOX, str(root), str(ROOT), *server]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, env=variables, stdin=pipe, stdout=pipe, text=True)
 
 
 def verdict(line: CommandLine, result: dict[str, Any]) -> tuple[Outcome, str]:

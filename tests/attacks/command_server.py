@@ -27,11 +27,7 @@ FIXTURES, FOLDER = Path("/fixtures"), Path("/line")
 WATCHED = (Path("/"), Path("/etc"), FOLDER)
 """Folders in which a command must not change files of others."""
 
-LIMITS = {
-    resource.RLIMIT_DATA: 1 << 30,
-    resource.RLIMIT_FSIZE: 64 << 20,
-    resource.RLIMIT_CORE: 0,
-}
+LIMITS = {resource.RLIMIT_DATA: 1 << 30, resource.RLIMIT_FSIZE: 64 << 20, resource.RLIMIT_CORE: 0}
 
 PRELOADED = (
     *("matplotlib.pyplot", "numpy", "pandas", "simpy", "pqchain.render.table"),
@@ -161,11 +157,8 @@ def snapshot() -> dict[str, tuple[int, int, int]]:
                 continue
             about = path.lstat()
             is_folder = path.is_dir() and not path.is_symlink()
-            found[str(path)] = (
-                about.st_mode,
-                0 if is_folder else about.st_size,
-                0 if is_folder else about.st_mtime_ns,
-            )
+            content = (0, 0) if is_folder else (about.st_size, about.st_mtime_ns)
+            found[str(path)] = (about.st_mode, *content)
     return found
 
 

@@ -77,13 +77,9 @@ def start(case: Case, folder: Path) -> subprocess.Popen[bytes]:
     elif case.condition == "LANG=C":
         variables |= {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     with Path("/dev/full").open("w") as full:
-        return subprocess.Popen(
-            [*before, *command],
-            cwd=folder,
-            env=environment(**variables),
-            stdout=full if case.condition == "full output" else subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        stdout = full if case.condition == "full output" else subprocess.PIPE
+        options = {"env": environment(**variables), "stdout": stdout, "stderr": subprocess.PIPE}
+        return subprocess.Popen([*before, *command], cwd=folder, **options)
 
 
 def _scratch(folder: Path) -> Path:
@@ -151,10 +147,8 @@ def outcome(case: Case, folder: Path) -> Outcome:
 def has_leftovers(folder: Path) -> bool:
     """Whether processes of a command outlive it, or temporary files the next command."""
     for _ in range(100):
-        running = [
-            process for process in Path("/proc").glob("[0-9]*") if _works_in(process, folder)
-        ]
-        if not running:
+        processes = Path("/proc").glob("[0-9]*")
+        if not (running := [process for process in processes if _works_in(process, folder)]):
             break
         time.sleep(0.1)
     place = _scratch(folder)
@@ -220,15 +214,8 @@ def _prepare(folder: Path, condition: str) -> tuple[Inputs, Try]:
 ATTACKS = [
     Attack("commands", condition, small, large, _prepare, (condition,), 300)
     for condition, small, large in (
-        ("output closed", 1, 45),
-        ("full output", 1, 45),
-        ("full disk", 1, 45),
-        ("read-only folder", 1, 45),
-        ("no HOME", 0, 18),
-        ("LANG=C", 0, 18),
-        ("two at once", 1, 45),
-        ("ended by SIGKILL", 1, 1000),
-        ("ended by SIGTERM", 0, 300),
-        ("ended by SIGINT", 0, 300),
+        ("output closed", 1, 45), ("full output", 1, 45), ("full disk", 1, 45),
+        ("read-only folder", 1, 45), ("no HOME", 0, 18), ("LANG=C", 0, 18), ("two at once", 1, 45),
+        ("ended by SIGKILL", 1, 1000), ("ended by SIGTERM", 0, 300), ("ended by SIGINT", 0, 300),
     )
-]
+]  # fmt: skip

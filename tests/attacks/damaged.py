@@ -44,11 +44,7 @@ _OTHERS = {
 }
 """Further command that needs a library."""
 
-_UNRELATED = (
-    "algorithms",
-    "papers pqdpol",
-    "study pqdpol",
-)
+_UNRELATED = ("algorithms", "papers pqdpol", "study pqdpol")
 
 
 def commands(library: str) -> dict[str, bool]:

@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-from tests.attacks import (
-    command_lines,
-    commands,
-    damaged,
-    delegates,
-    files,
-    ledgers,
-    native,
-    streams,
-)
+from tests.attacks import command_lines, commands, damaged, files, ledgers, native, streams
 from tests.attacks.harness import Attack, Tally, run
 
-ATTACKS: tuple[Attack, ...] = (
-    *ledgers.ATTACKS,
-    *files.ATTACKS,
-    *streams.ATTACKS,
-    *delegates.ATTACKS,
-    *native.ATTACKS,
-    *command_lines.ATTACKS,
-    *commands.ATTACKS,
-    *damaged.ATTACKS,
-)
+_MODULES = (ledgers, files, streams, native, command_lines, commands, damaged)
+ATTACKS: tuple[Attack, ...] = tuple(attack for module in _MODULES for attack in module.ATTACKS)
 
 
 def run_listed(index: int, inputs: int, seed: int) -> Tally:

@@ -145,7 +145,7 @@ def signed_vectors():
         yield "ECDSA-secp256k1", secret_key, message.encode().hex(), signature, ""
 
 
-@pytest.mark.parametrize("vector", list(signed_vectors()))
+@pytest.mark.parametrize("vector", list(signed_vectors()), ids=lambda vector: vector[0])
 def test_published_signatures_are_reproduced(vector):
     name = vector[0]
     secret_key, message, signature, public_key = map(bytes.fromhex, vector[1:])

@@ -65,15 +65,8 @@ def interpreter(version: str) -> Path | None:
 
 def run(command: list[str | Path], *, environment: dict[str, str], folder: Path) -> str:
     """Run one step and return its stdout; exit with its output if it fails."""
-    completed = subprocess.run(
-        command,
-        env=environment,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_SECONDS,
-        check=False,
-    )
+    options = {"env": environment, "cwd": folder, "timeout": LIMIT_SECONDS, "text": True}
+    completed = subprocess.run(command, **options, capture_output=True, check=False)
     if completed.returncode:
         sys.stderr.write(f"{completed.stdout}\n{completed.stderr}\n")
         words = " ".join(str(word) for word in command)
@@ -91,13 +84,12 @@ def use(wheel: Path, python: Path, folder: Path) -> str:
         raise SystemExit(f"the PATH for the test has {', '.join(found)}; expected none")
     uv = Path(sysconfig.get_path("scripts")) / "uv"
     installing = os.environ | {"PATH": str(nowhere)}
-    run([uv, "venv", "--quiet", "--python", python, place], environment=installing, folder=folder)
     pins = ["--only-binary", ":all:", "--constraint", ROOT / "constraints.txt"]
-    run(
-        [uv, "pip", "install", "--quiet", "--python", place / "bin/python", *pins, wheel],
-        environment=installing,
-        folder=folder,
-    )
+    for step in (
+        ["venv", "--quiet", "--python", python, place],
+        ["pip", "install", "--quiet", "--python", place / "bin/python", *pins, wheel],
+    ):
+        run([uv, *step], environment=installing, folder=folder)
     bare = {"PATH": str(nowhere), "HOME": str(home), "LANG": "C.UTF-8"}
     command = place / "bin" / "pqchain"
     report = json.loads(run([command, "doctor", "--json"], environment=bare, folder=folder))
@@ -119,11 +111,8 @@ def use(wheel: Path, python: Path, folder: Path) -> str:
         run(script, environment=compiling, folder=folder)
     begin = time.monotonic()
     results = folder / "results"
-    run(
-        [command, "reproduce", "--preset", "quick", "--output", results],
-        environment=bare,
-        folder=folder,
-    )
+    reproduce = [command, "reproduce", "--preset", "quick", "--output", results]
+    run(reproduce, environment=bare, folder=folder)
     seconds = time.monotonic() - begin
     page = (results / "index.html").stat().st_size
     present = sum(row["state"] == "present" for row in report["findings"] if "/" in row["name"])

@@ -43,7 +43,6 @@ LEFT_OUT = {
     "bench/test_gas.py::test_every_scheme_has_a_price_in_every_unit_that_has_an_anchor": _P256,
     "chain/test_transaction.py::test_wallets_reject_unsupported_modes_with_the_reason": _P256,
     "commands/test_measuring.py::test_gas_prices_are_compared_with_statements": _P256,
-    "crypto/test_classical.py::test_rfc6979_vectors_on_p256_are_reproduced": _P256,
 }  # fmt: skip
 """Unit tests that are not run, and the reasons."""
 

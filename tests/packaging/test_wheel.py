@@ -55,6 +55,13 @@ def libraries(path: Path) -> dict[str, bytes]:
         return {name.split("/")[2]: wheel.read(name) for name in names}
 
 
+def builds(path: Path) -> dict[str, dict[str, object]]:
+    """Return every build.json of a wheel by the name of its folder."""
+    with zipfile.ZipFile(path) as wheel:
+        names = [name for name in wheel.namelist() if name.endswith("/build.json")]
+        return {name.split("/")[2]: json.loads(wheel.read(name)) for name in names}
+
+
 def metadata(path: Path, name: str) -> bytes:
     """Return one file of the wheel's .dist-info."""
     with zipfile.ZipFile(path) as wheel:
@@ -102,20 +109,14 @@ def test_libraries_match_the_processor_and_need_only_libc(path):
             assert unwinding or SYSTEM.fullmatch(wanted), f"{name} needs {wanted.decode()}"
 
 
-def test_libraries_have_build_facts(path):
-    with zipfile.ZipFile(path) as wheel:
-        for name in libraries(path):
-            build = json.loads(wheel.read(f"pqchain/_native/{name}/build.json"))
-            assert path.stem.endswith(build["processor"])
-            assert name.endswith(build["variant"])
-
-
-def test_build_facts_have_size_and_digest_of_the_repaired_library(path):
-    with zipfile.ZipFile(path) as wheel:
-        for name, library in libraries(path).items():
-            build = json.loads(wheel.read(f"pqchain/_native/{name}/build.json"))
-            assert build["library_bytes"] == len(library)
-            assert build["library_sha256"] == sha256(library).hexdigest()
+def test_build_facts_are_those_of_the_repaired_library(path):
+    facts = builds(path)
+    for name, library in libraries(path).items():
+        build = facts[name]
+        assert path.stem.endswith(build["processor"])
+        assert name.endswith(build["variant"])
+        assert build["library_bytes"] == len(library)
+        assert build["library_sha256"] == sha256(library).hexdigest()
 
 
 def test_build_machine_is_not_named(path):
@@ -129,56 +130,40 @@ def test_build_machine_is_not_named(path):
 def test_licences_of_all_code_are_included(path):
     with zipfile.ZipFile(path) as wheel:
         files = [name.partition(".dist-info/licenses/")[2] for name in wheel.namelist()]
-    releases = {
-        f"liboqs-{build['source_version']}"
-        for build in json_builds(path)
-        if build["source"] == "liboqs"
-    }
-    assert set(filter(None, files)) == {
-        "LICENSE",
-        *(f"LICENSE-{release}.txt" for release in releases),
-        *(["LICENSE-quic.txt"] if "quic" in libraries(path) else []),
-        *(
-            f"LICENSE-blst-{each['source_version']}.txt"
-            for each in json_builds(path)
-            if each["source"] == "blst"
-        ),
-    }
+    versions = {(build["source"], build["source_version"]) for build in builds(path).values()}
+    named = {f"LICENSE-{s}-{v}.txt" for s, v in versions if s in ("liboqs", "blst")}
+    named |= {"LICENSE-quic.txt"} & {f"LICENSE-{name}.txt" for name in libraries(path)}
+    assert set(filter(None, files)) == {"LICENSE"} | named
     assert metadata(path, "licenses/LICENSE") == (ROOT / "LICENSE").read_bytes()
-    for release in releases:
-        text = metadata(path, f"licenses/LICENSE-{release}.txt").decode()
-        # MIT of liboqs, and a notice of third-party code in it.
-        assert "Permission is hereby granted, free of charge" in text
-        assert "Thomas Pornin" in text
-    if "quic" in libraries(path):
-        text = metadata(path, "licenses/LICENSE-quic.txt").decode()
-        crates, library = text.split("The Rust standard library", 1)
-        assert "quinn-proto" in crates
-        # Notices and the full licence text, not only its name.
-        assert "The Rust Project Developers" in library
-        assert "Permission is hereby granted, free of charge" in library
+    for name in named:
+        text = metadata(path, f"licenses/{name}").decode()
+        if "liboqs" in name:
+            # MIT of liboqs, and a notice of third-party code in it.
+            assert "Permission is hereby granted, free of charge" in text
+            assert "Thomas Pornin" in text
+        elif "quic" in name:
+            crates, library = text.split("The Rust standard library", 1)
+            assert "quinn-proto" in crates
+            # Notices and the full licence text, not only its name.
+            assert "The Rust Project Developers" in library
+            assert "Permission is hereby granted, free of charge" in library
 
 
-def json_builds(path: Path) -> list[dict[str, str]]:
-    """Return every build.json of a wheel."""
-    with zipfile.ZipFile(path) as wheel:
-        return [json.loads(wheel.read(n)) for n in wheel.namelist() if n.endswith("/build.json")]
+def files_below(*folders: str, pattern: str = "*") -> set[str]:
+    """Return the files of the checkout in these folders, without compiled Python."""
+    return {
+        file.relative_to(ROOT).as_posix()
+        for folder in folders
+        for file in (ROOT / folder).rglob(pattern)
+        if file.is_file() and "__pycache__" not in file.parts
+    }
 
 
 def test_package_is_complete_without_c_sources(path):
     with zipfile.ZipFile(path) as wheel:
         inside = {name for name in wheel.namelist() if not name.endswith("/")}
-    modules = {
-        file.relative_to(ROOT).as_posix()
-        for file in (ROOT / "pqchain").rglob("*.py")
-        if "native" not in file.relative_to(ROOT / "pqchain").parts[:1]
-    }
-    data = {
-        f"pqchain/{file.relative_to(ROOT).as_posix()}"
-        for name in ("data", "notebooks")
-        for file in (ROOT / name).rglob("*.*")
-        if file.is_file()
-    }
+    modules = files_below("pqchain", pattern="*.py") - files_below("pqchain/native")
+    data = {f"pqchain/{file}" for file in files_below("data", "notebooks", pattern="*.*")}
     assert modules | data <= inside
     assert {name for name in inside if name.endswith(".py")} == modules
     names = ("common.c", "example.c", "known_keys.h", "no_kem.c", "pq_native.h")
@@ -200,22 +185,12 @@ def test_dependencies_are_those_of_pyproject(path):
 
 def test_sdist_contains_build_and_test_files():
     names = ("pqchain", "pqchain_conform", "pqchain_engines")
-    assert [path.name for path in SDISTS] == [
-        f"{name}-{pqchain.__version__}.tar.gz" for name in names
-    ]
+    expected = [f"{name}-{pqchain.__version__}.tar.gz" for name in names]
+    assert [path.name for path in SDISTS] == expected
     with tarfile.open(SDISTS[0]) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
     for name in ("LICENSE", "Makefile", "constraints.txt", "conftest.py", "notebooks"):
         assert any(file == name or file.startswith(f"{name}/") for file in inside), name
-    for folder in ("pqchain/native", "hls_kernels/src", "data"):
-        files = {
-            file.relative_to(ROOT).as_posix()
-            for file in (ROOT / folder).rglob("*")
-            if file.is_file() and "__pycache__" not in file.parts
-        }
-        assert files <= inside
-    made = [
-        file for file in inside if "__pycache__" in file or file.startswith((".venv", "build/"))
-    ]
-    assert made == []
-    assert not [file for file in inside if file.startswith("packages/")]
+    assert files_below("pqchain/native", "hls_kernels/src", "data") <= inside
+    made = (".venv", "build/", "packages/")
+    assert [file for file in inside if "__pycache__" in file or file.startswith(made)] == []

@@ -23,20 +23,20 @@ def fake(kind: str, *arguments: str, **fields: Any) -> VerifierSpec:
 
 
 def main() -> None:
-    kind = sys.argv[1]
+    kind, arguments = sys.argv[1], sys.argv[2:]
     if kind == "deaf":
         time.sleep(60)
     if kind == "right":
         from pqchain_conform.oracles import model
+    names = ("message", "signature", "public_key", "context")
     for number, line in enumerate(sys.stdin, 1):
         request = json.loads(line)
-        verdict, ident = "accept", request["id"]
-        case = [
-            bytes.fromhex(request[name])
-            for name in ("message", "signature", "public_key", "context")
-        ]
+        answer = {"id": request["id"], "verdict": "accept"}
+        answer["nanoseconds"] = [1000] * max(1, request["repeat"])
         if kind == "right":
-            verdict = "accept" if model(request["algorithm"]).verify(*case) else "reject"
+            case = [bytes.fromhex(request[name]) for name in names]
+            if not model(request["algorithm"]).verify(*case):
+                answer["verdict"] = "reject"
         elif kind == "crash" and number % 2 == 0:
             sys.stderr.write("segmentation fault, more or less\n")
             sys.exit(3)
@@ -46,43 +46,32 @@ def main() -> None:
             time.sleep(60)
         elif kind in ("drips", "floods"):
             while True:
-                sys.stdout.write("0" if kind == "drips" else "0" * 100_000)
-                sys.stdout.flush()
+                write("0" if kind == "drips" else "0" * 100_000)
                 time.sleep(0.1 if kind == "drips" else 0)
-        elif kind == "garbage":
-            sys.stdout.write("yes\n")
-            sys.stdout.flush()
+        elif kind == "line":
+            write(arguments[0] * int(arguments[1]) + "\n")
             continue
         elif kind == "closes":
             os.close(1)
             time.sleep(60)
-        elif kind == "nested":
-            sys.stdout.write("[" * 100_000 + "\n")
-            sys.stdout.flush()
-            continue
         elif kind == "grandchild":
-            late = f"import time, pathlib; time.sleep(1.5); pathlib.Path({sys.argv[2]!r}).touch()"
+            late = f"import time, pathlib; time.sleep(1.5); pathlib.Path({arguments[0]!r}).touch()"
             subprocess.Popen([sys.executable, "-c", late])
-            if sys.argv[3] == "hang":
+            if arguments[1] == "hang":
                 time.sleep(60)
         elif kind == "talkative":
-            for _ in range(2000):
-                sys.stderr.write("x" * 999 + "\n")
+            sys.stderr.write(("x" * 999 + "\n") * 2000)
             sys.exit(3)
-        elif kind == "other-id":
-            ident += 1
         elif kind in ("perhaps", "panic", "refuse", "unsupported"):
-            verdict = kind
-        nanoseconds = [1000] * max(1, request["repeat"])
-        answer = {"id": ident, "verdict": verdict, "nanoseconds": nanoseconds}
-        if kind == "true-id":
-            answer["id"] = True
-        elif kind == "numbers":
-            answer["nanoseconds"] = json.loads(sys.argv[2])
-        elif kind == "parts":
-            answer["parts"] = json.loads(sys.argv[2])
-        sys.stdout.write(json.dumps(answer).replace("Infinity", "1e400") + "\n")
-        sys.stdout.flush()
+            answer["verdict"] = kind
+        elif kind in ("id", "nanoseconds", "parts"):
+            answer[kind] = json.loads(arguments[0])
+        write(json.dumps(answer).replace("Infinity", "1e400") + "\n")
+
+
+def write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -7,21 +7,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pqchain.chain import State, Wallet
+from pqchain.chain.state import BlockRejected, Reason
+from pqchain.chain.verification import Verifier
 from pqchain.crypto import native, open_signer
-from pqchain_conform import reading
+from pqchain.errors import UnknownName, UsageError
+from pqchain_conform import ModelSigner, reading
 from pqchain_conform.models import ml_dsa as model
 from pqchain_conform.models import ml_dsa_signer as signer
 from pqchain_conform.models.bits import N
 from pqchain_conform.models.ml_dsa import MLDSAVerifier
 
 STANDARD = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
-WYCHEPROOF = (
-    Path(__file__).resolve().parents[4]
-    / "shared"
-    / "kats"
-    / "wycheproof"
-    / "mldsa_65_verify_test.json"
-)
+_KATS = Path(__file__).resolve().parents[4] / "shared" / "kats"
+WYCHEPROOF = _KATS / "wycheproof" / "mldsa_65_verify_test.json"
 
 
 @pytest.mark.native
@@ -88,3 +87,44 @@ def test_encoded_hints_decode_to_themselves(name):
         assert not checker.counter_faults(data)
         assert not checker.order_faults(data)
         assert not checker.padding_faults(data)
+
+
+NAME = "ML-DSA-44"
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(("edge", "valid"), [(None, True), (-1, True), (0, False), (1, False)])
+def test_edge_vectors_lie_at_their_bound(edge, valid):
+    hostile, portable = ModelSigner(NAME, edge=edge), open_signer(NAME, "liboqs-0.13/ref")
+    public_key, secret_key = hostile.generate_keypair()
+    signature = hostile.sign(b"message", secret_key, b"context")
+    case = (b"message", signature, public_key, b"context")
+    assert portable.verify(*case) == ModelSigner(NAME).verify(*case) == valid
+    assert not ModelSigner(NAME).verify(*case[:3])
+    unbounded = ModelSigner(NAME, mutant="z: no bound")
+    assert unbounded.verify(*case)
+    assert not unbounded.verify(b"another", *case[1:])
+    at_the_bound = ModelSigner(NAME, mutant="z: at the bound allowed")
+    assert at_the_bound.verify(*case) == (valid or edge < 1)
+
+
+def test_wrong_bound_makes_verifiers_disagree():
+    mallory, proposer = Wallet(NAME, signers=[ModelSigner(NAME, edge=0)]), Wallet("Ed25519")
+    state = State.genesis({mallory.address: 9})
+    payment = mallory.transfer(bytes(32), 9, nonce=0)
+    block = state.propose([payment], proposer=proposer, timestamp=1)
+    wrong = ModelSigner(NAME, mutant="z: at the bound allowed")
+    after = state.apply(block, verifier=Verifier(implementations={NAME: wrong}))
+    assert after.account(mallory.address).balance == 0
+    with pytest.raises(BlockRejected) as caught:
+        state.apply(block, verifier=Verifier(implementations={NAME: ModelSigner(NAME)}))
+    assert caught.value.reason is Reason.BAD_SIGNATURE
+
+
+def test_wrong_names_and_edges_are_rejected():
+    with pytest.raises(UnknownName, match="Falcon-512"):
+        ModelSigner("Falcon-512")
+    with pytest.raises(UnknownName, match="z: no limit"):
+        ModelSigner(NAME, mutant="z: no limit")
+    with pytest.raises(UsageError, match="edge must be from -130993 to 78; got 79"):
+        ModelSigner(NAME, edge=79)

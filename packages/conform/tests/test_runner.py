@@ -24,48 +24,42 @@ def some():
     return tuple(chosen.values())
 
 
-def ask(kind: str, vector, limit_seconds: float = 30.0):
-    with fake(kind).adapter(limit_seconds=limit_seconds) as adapter:
-        return adapter.ask(vector, repeat=3)
-
-
 @pytest.mark.parametrize("kind", ["accept", "panic", "refuse", "unsupported"])
 def test_verdict_has_times(kind, some):
-    answer = ask(kind, some[0])
-    assert answer.verdict == kind
-    assert answer.nanoseconds == (1000, 1000, 1000)
+    with fake(kind).adapter(limit_seconds=30.0) as adapter:
+        answer = adapter.ask(some[0], repeat=3)
+    assert (answer.verdict, answer.nanoseconds) == (kind, (1000, 1000, 1000))
 
 
 def test_dead_process_is_a_crash_and_is_restarted(some):
     with fake("crash").adapter() as adapter:
-        assert adapter.ask(some[0]).verdict == "accept"
-        answer = adapter.ask(some[0])
-        assert answer.verdict == "crash"
-        assert answer.reason == "exit code 3: segmentation fault, more or less"
-        assert adapter.ask(some[0]).verdict == "accept"
+        first, answer, last = (adapter.ask(some[0]) for _ in range(3))
+    assert (first.verdict, answer.verdict, last.verdict) == ("accept", "crash", "accept")
+    assert answer.reason == "exit code 3: segmentation fault, more or less"
 
 
 @pytest.mark.parametrize("kind", ["hang", "deaf", "drips"])
 def test_hanging_process_is_a_timeout(kind, some):
     # More than the capacity of a pipe: a verifier that does not read must not block the client.
-    answer = ask(kind, replace(some[0], message=bytes(100_000)), limit_seconds=0.5)
+    with fake(kind).adapter(limit_seconds=0.5) as adapter:
+        answer = adapter.ask(replace(some[0], message=bytes(100_000)))
     assert (answer.verdict, answer.reason) == ("timeout", "no answer in 0.5 s")
 
 
 @pytest.mark.parametrize(
     ("kind", "arguments", "reason"),
     [
-        ("garbage", [], "'yes'"),
-        ("other-id", [], "id 2; expected 1"),
-        ("true-id", [], "id True; expected 1"),
+        ("line", ["yes", "1"], "'yes'"),
+        ("id", ["2"], "id 2; expected 1"),
+        ("id", ["true"], "id True; expected 1"),
         ("perhaps", [], "expected one of accept, reject, refuse"),
         ("floods", [], "000000"),
-        ("nested", [], "RecursionError"),
-        ("numbers", ["[1e400]"], "1e400; expected a number of at most"),
-        ("numbers", ["[NaN]"], "NaN; expected a number of at most"),
-        ("numbers", ["[-1]"], "expected numbers from 0"),
-        ("numbers", ["[true]"], "durations must be numbers"),
-        ("numbers", [f"[1{'0' * 400}]"], "expected a number of at most"),
+        ("line", ["[", "100000"], "RecursionError"),
+        ("nanoseconds", ["[1e400]"], "1e400; expected a number of at most"),
+        ("nanoseconds", ["[NaN]"], "NaN; expected a number of at most"),
+        ("nanoseconds", ["[-1]"], "expected numbers from 0"),
+        ("nanoseconds", ["[true]"], "durations must be numbers"),
+        ("nanoseconds", [f"[1{'0' * 400}]"], "expected a number of at most"),
         ("parts", ['{"decode_key": [1, 2]}'], "2 durations of decode_key"),
         ("parts", ['{"decode_key": [-1]}'], "decode_key; expected numbers from 0"),
     ],
@@ -119,20 +113,13 @@ def test_model_passes_and_accept_all_fails(some):
     assert known.remarks[-1].startswith("publicly known: issue 113")
 
 
-def test_undecided_vectors_are_not_judged():
-    open_cases = [v for v in generate("Falcon-512") if v.expected == "acceptable"]
-    _, summary = runner.run([fake("accept")], open_cases)
-    sums = summary.sum(numeric_only=True)
-    assert (sums["right"], sums["wrong"], sums["accepted"]) == (0, 0, len(open_cases))
-
-
 def test_broken_verifiers_are_abandoned(some):
     many = (some * 3)[:30]
     verdicts, summary = runner.run([fake("hang")], many, limit_seconds=0.3)
     assert set(verdicts["outcome"]) == {"timeout"}
     assert summary["timeouts"].sum() == len(many)
-    for kind in ("crash-always", "garbage"):
-        _, summary = runner.run([fake(kind)], many)
+    for verifier in (fake("crash-always"), fake("line", "yes", "1")):
+        _, summary = runner.run([verifier], many)
         assert summary["crashes"].sum() == len(many)
         assert "no more requests after 10 crashes" in "".join(summary["reason"])
 
@@ -142,6 +129,7 @@ def test_error_is_a_rejection_and_panic_is_a_crash():
     assert runner.outcome("valid", "refuse") == "wrong"
     assert runner.outcome("invalid", "panic") == "crash"
     assert runner.outcome("acceptable", "reject") == "rejected"
+    assert runner.outcome("acceptable", "accept") == "accepted"
     assert runner.outcome("valid", "unsupported") == "unsupported"
 
 
@@ -153,14 +141,12 @@ def test_verifier_that_supports_no_vector_has_a_row_that_says_so(some):
     assert 'answers "unsupported"' in summary["reason"][0]
 
 
-@pytest.mark.parametrize("name", ["pqchain liboqs-0.13/ref"])
-def test_pqchain_builds_conform(name, some):
+def test_pqchain_builds_conform(some):
     falcon = generate("Falcon-padded-512")[::5]
-    _, summary = runner.run(registry.select([name]), [*some, *falcon])
+    _, summary = runner.run(registry.select(["pqchain liboqs-0.13/ref"]), [*some, *falcon])
     assert set(summary["status"]) == {"ok"}
-    assert summary["right"].sum() + summary[["accepted", "rejected"]].sum().sum() == (
-        len(some) + len(falcon)
-    )
+    counts = summary[["right", "accepted", "rejected"]].sum().sum()
+    assert counts == len(some) + len(falcon)
 
 
 def test_unavailable_verifier_is_a_row_with_the_reason(some, monkeypatch):

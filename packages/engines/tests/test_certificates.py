@@ -54,12 +54,7 @@ def test_proofs_are_those_of_their_sources_and_of_the_least_quorum() -> None:
         assert row["kind"] == ("cited" if by.evidence.startswith("cited") else "measured")
         expected = by.verify_seconds(row["signatures"])
         assert row["verify_seconds"] == pytest.approx(expected, nan_ok=True)
-
-
-def test_a_proof_has_no_time_that_is_not_published() -> None:
-    frame = certificate_sizes([4])
-    rows = frame[frame["source"] == "leanmultisig"]
-    assert len(rows) and rows["verify_seconds"].isna().all()
+        assert math.isnan(expected) or row["source"] != "leanmultisig"  # publishes no time
 
 
 def test_the_frame_is_saved_and_shown(tmp_path) -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from pqchain import results
 from pqchain.commands.main import main
+from pqchain.crypto import source_builds
+from pqchain.errors import Unsupported
 from pqchain_engines import registry
 
 
@@ -41,20 +43,28 @@ def test_prices_are_shown(fake_engine, capsys):
 
 
 @pytest.mark.native
-def test_precompiles_of_an_evm_are_shown(fake_engine, capsys, refused):
+def test_precompiles_of_an_evm_are_shown(fake_engine, capsys):
     fake_engine("evm")
     assert main(["engine", "run", "revm", "--algorithm", "ML-DSA-44", "--runs", "2", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["precompiles"]
     assert [row["precompile"] for row in rows] == ["ecrecover", "verify ML-DSA-44"]
-    refused(["engine", "run", "revm", "--block-bytes", "2000"], "an EVM without validators")
-    refused(["engine", "prices", "revm"], "must be a consensus engine")
 
 
-def test_wrong_use_is_rejected(refused):
-    refused(["engine", "run", "simplx"], "unknown engine")
-    refused(["engine", "run", "simplex", "--algorithm", "Hawk-512"], "Hawk-512")
-    refused(["engine", "run", "simplex", "--timeout", "0"], "--timeout")
-    refused(["engine", "build", "none"], "unknown engine")
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("run simplx", "unknown engine"),
+        ("run simplex --algorithm Hawk-512", "Hawk-512"),
+        ("run simplex --timeout 0", "--timeout"),
+        ("run revm --block-bytes 2000", "an EVM without validators"),
+        ("prices revm", "must be a consensus engine"),
+        ("build none", "unknown engine"),
+        ("certificates --nodes 3", "nodes must be a whole number from 4"),
+    ],
+)
+def test_wrong_use_is_rejected(words, reason, refused, fake_engine):
+    fake_engine("evm")
+    refused(["engine", *words.split()], reason)
 
 
 def test_a_failed_build_exits_1(monkeypatch, capsys):
@@ -66,11 +76,53 @@ def test_a_failed_build_exits_1(monkeypatch, capsys):
     assert main(["engine", "build", "simplex"]) == 1
 
 
-def test_certificates_are_shown_and_saved(tmp_path, capsys, refused):
+def test_certificates_are_shown_and_saved(tmp_path, capsys):
     path = tmp_path / "certificates.csv"
     arguments = ["engine", "certificates", "--nodes", "4,16", "--output", str(path)]
     assert main([*arguments, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["certificates"]
     assert {row["nodes"] for row in rows if row["form"] != "proof"} == {4, 16}
     assert len(results.load(path)) == len(rows)
-    refused(["engine", "certificates", "--nodes", "3"], "nodes must be a whole number from 4")
+
+
+@pytest.mark.parametrize("engine", registry.engines().values(), ids=registry.engines())
+def test_lock_files_pin_the_stated_version_with_checksums(engine):
+    lock = (engine.source.sources / engine.locks).read_text(encoding="utf-8")
+    if engine.locks == "Cargo.lock":
+        assert f'name = "{engine.package}"\nversion = "{engine.version}"' in lock
+        packages = [part for part in lock.split("[[package]]")[1:] if "source =" in part]
+        assert len(packages) > 50
+        assert all("checksum =" in part for part in packages)
+    else:
+        assert f"{engine.package} v{engine.version} h1:" in lock
+
+
+@pytest.mark.parametrize("engine", registry.engines().values(), ids=registry.engines())
+def test_an_engine_that_is_missing_is_named_with_its_remedy(engine, tmp_path, monkeypatch):
+    monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path))
+    for program, message in (
+        ("/usr/bin/tool", f"run `pqchain engine build {engine.name}`"),
+        (None, r"no .* on the path; install "),
+    ):
+        monkeypatch.setattr(source_builds.shutil, "which", lambda tool, at=program: at)
+        with pytest.raises(Unsupported, match=message):
+            engine.executable()
+    status, reason = registry.build([engine.name])[engine.name]
+    assert (status, reason.count("\n")) == ("unsupported", 0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_build_is_used_without_its_toolchain(tmp_path, monkeypatch):
+    sources = tmp_path / "sources"
+    (sources / "simplex").mkdir(parents=True)
+    (sources / "simplex" / "build.sh").write_text("touch engine-simplex\n")
+    monkeypatch.setattr(registry, "SOURCES", sources)
+    monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(source_builds.shutil, "which", lambda tool: f"/usr/bin/{tool}")
+    assert registry.build(["simplex"]) == {"simplex": ("built", "")}
+    monkeypatch.setattr(source_builds.shutil, "which", lambda tool: None)
+    engine = registry.get("Simplex")
+    assert engine.executable().is_file()
+    cometbft = registry.get("cometbft")
+    assert set(cometbft.programs) <= set(cometbft.algorithms)
+    assert registry.build(["simplex"]) == {"simplex": ("cached", "")}

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import math
 import sys
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pqchain import results
-from pqchain.errors import UnknownName, Unsupported, UsageError
-from pqchain_engines import frames, prices, protocol, runner
+from pqchain.errors import UnknownAlgorithm, UnknownName, Unsupported, UsageError
+from pqchain_engines import evm, frames, prices, protocol, runner, tables
 from pqchain_engines.protocol import EngineFailure
 from pqchain_engines.setup import Setup
 
@@ -40,6 +43,8 @@ DONE = '{"id": 1, "done": true}'
         ([f'{{"id": 1, "height": {"9" * 400}}}', DONE], "expected a number of at most"),
         (['{"id": 1, "height": -1}', DONE], "height has the wrong type: -1"),
         (['{"id": 1, "vote_messages": 1.5}', DONE], "vote_messages has the wrong type"),
+        (["yes"], "not an answer to this scenario: b'yes'"),
+        (["[1]"], "not a JSON object"),
         ([DONE], "a record must have seconds"),
         (['{"id": 1, "seconds": []}', DONE], "seconds has the wrong type"),
     ],
@@ -82,8 +87,6 @@ def test_heights_without_a_quorum_fail_the_run_with_a_reason(fake_engine):
     ("kind", "reason"),
     [
         ("crash", "exit code 101: thread 'main' panicked"),
-        ("garbage", "not an answer to this scenario: b'yes'"),
-        ("list", "not a JSON object"),
         ("refuses", "nodes must be 1 to 256; got 0"),
         ("other", "(id 2; expected 1)"),
         ("closes", "a closed stdin or stdout"),
@@ -119,33 +122,25 @@ def test_what_an_engine_does_not_support_is_rejected(fake_engine):
 
 def test_namespaces_exist_during_a_run(fake_engine, monkeypatch):
     fake_engine("right")
-    alive = []
+    alive, requests = [], []
 
-    class Namespaces:
-        def __init__(self, count, link):
-            assert (count, link.bits_per_second, link.delay_seconds) == (2, 1e7, 0.0)
-
-        def __enter__(self):
-            alive.append(True)
-            return self
-
-        def __exit__(self, *_):
+    @contextmanager
+    def namespaces(count, link):
+        assert (count, link.bits_per_second, link.delay_seconds) == (2, 1e7, 0.0)
+        alive.append(True)
+        try:
+            yield SimpleNamespace(
+                name=lambda i: f"namespace-{i}", host=lambda i: f"10.99.0.{i + 1}"
+            )
+        finally:
             alive.pop()
-
-        def name(self, index):
-            return f"namespace-{index}"
-
-        def host(self, index):
-            return f"10.99.0.{index + 1}"
-
-    requests = []
 
     def ask(command, scenario, *, limit_seconds):
         assert alive
         requests.append(scenario)
         raise EngineFailure("crashed")
 
-    monkeypatch.setattr(runner, "Namespaces", Namespaces)
+    monkeypatch.setattr(runner, "Namespaces", namespaces)
     monkeypatch.setattr(protocol, "ask", ask)
     setup = Setup(algorithm="Ed25519", mode="netns", nodes=2, rate_bits_per_second=1e7)
     assert runner.run("cometbft", [setup])["reason"].tolist() == ["crashed"]
@@ -186,10 +181,73 @@ def test_prices_are_measured_and_used_in_virtual_time(fake_engine):
     assert set(prices.measure("simplex", runs=2)["status"]) == {"unsupported"}
     setup = prices.with_prices("simplex", Setup(algorithm="Ed25519"))
     assert 1e-6 < setup.verify_seconds < 1e-2
-    for unchanged in (
-        Setup(algorithm="Ed25519", mode="loopback"),
-        Setup(algorithm="Ed25519", sign_seconds=1.0),
-    ):
+    for options in ({"mode": "loopback"}, {"sign_seconds": 1.0}):
+        unchanged = Setup(algorithm="Ed25519", **options)
         assert prices.with_prices("simplex", unchanged) is unchanged
     with pytest.raises(Unsupported, match="pqchain engine prices"):
         prices.with_prices("no-such-engine", Setup(algorithm="Ed25519"))
+
+
+@pytest.mark.native
+def test_prices_are_relative_to_ecrecover_in_the_same_evm(fake_engine, tmp_path):
+    # The fake takes 10 us a call for ecrecover, 20 us for others, and 1 us for the loop.
+    fake_engine("evm")
+    frame = evm.measure(calls=100, repeats=4, runs=2)
+    rows = {row["algorithm"]: row for row in frame.to_dict("records")}
+    assert list(rows) == list(evm.ALGORITHMS)
+    assert rows["ecrecover"]["block_gas"] == pytest.approx(3000)
+    assert rows["ecrecover"]["mgas_per_second"] == pytest.approx(3000 / 9e-6 / 1e6)
+    row = rows["ML-DSA-44"]
+    assert row["call_seconds"] == pytest.approx(19e-6)
+    assert row["loop_seconds"] == pytest.approx(1e-6)
+    assert row["block_gas"] == pytest.approx(3000 * 19 / 9)
+    assert row["block_low_gas"] <= row["block_gas"] <= row["block_high_gas"]
+    assert (row["gas"], row["source"]) == (4500, "EIP-8051, draft")
+    assert row["input_bytes"] == 32 + 2420 + 1312
+    assert (rows["ECDSA-P256"]["precompile"], rows["ECDSA-P256"]["gas"]) == ("P256VERIFY", 6900)
+    results.save(frame, tmp_path / "evm.csv")
+    assert results.load(tmp_path / "evm.csv").equals(frame)
+    assert "Mgas/s" in tables.precompiles(frame).text(150)
+
+
+@pytest.mark.native
+def test_a_failure_is_a_row_with_the_reason(fake_engine):
+    fake_engine("crash")
+    frame = evm.measure(["ML-DSA-44"])
+    assert frame["status"].tolist() == ["unsupported"] * 2
+    assert "exit code 101" in frame["reason"].iloc[0]
+    fake_engine("evm")
+    frame = evm.measure(["Ed25519", "Schnorr-secp256k1"], runs=2)
+    assert frame["status"].tolist() == ["ok", "unsupported", "unsupported"]
+    assert "not a native library" in frame["reason"].iloc[2]
+
+
+def test_intervals_are_those_of_runs_and_ratios_of_one_run():
+    # The machine is twice as slow in the second run; the ratio is not.
+    anchor, loop = np.array([1e-5, 2e-5, 1e-5]), np.full(3, 1e-7)
+    row = evm._times(2 * anchor, loop, anchor, 4500)
+    assert (row["low_seconds"], row["high_seconds"]) == (2e-5, 4e-5)
+    assert row["block_low_gas"] == row["block_gas"] == row["block_high_gas"] == 6000
+    assert row["mgas_per_second"] == pytest.approx(4500 / 2e-5 / 1e6)
+
+
+def test_wrong_use_of_an_evm_is_rejected(fake_engine, tmp_path, monkeypatch):
+    with pytest.raises(UsageError, match="it is an EVM"):
+        runner.run("revm", [Setup(algorithm="Ed25519")])
+    monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path))
+    with pytest.raises(Unsupported, match="revm"):
+        evm.measure()
+    fake_engine("evm")
+    for option in ("repeats", "runs"):
+        with pytest.raises(UsageError, match=option):
+            evm.measure(**{option: 1})
+    with pytest.raises(UnknownAlgorithm):
+        evm.measure(["no such scheme"])
+
+
+def test_stored_precompiles_cover_the_default_and_have_intervals():
+    frame = evm.stored()
+    assert set(frame["algorithm"]) == set(evm.ALGORITHMS)
+    assert (frame["status"] == "ok").all()
+    assert (frame["low_seconds"] < frame["high_seconds"]).all()
+    assert frame["runs"].min() >= 5
