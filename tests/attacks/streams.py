@@ -280,7 +280,7 @@ def _store(folder: Path, name: str) -> tuple[Path, Reads]:
     store = FileStore(folder, genesis)
     for height in range(3):
         block = setting.propose(store.state, height, 0, 0).encode()
-        store.append(block, setting.after(store.state, block), b"quorum %d" % height)
+        store.add_final(block, setting.after(store.state, block), b"quorum %d" % height)
     store.save(SafetyRecord(3, 5, 4, Lock(4, bytes(range(32)), b"a block", b"a proof")))
 
     def content(store: FileStore) -> tuple[object, ...]:
