@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from dataclasses import replace
@@ -32,10 +33,7 @@ COUNTS = {
 """Numbers of vectors, which the documentation adds up."""
 
 
-@pytest.fixture(
-    scope="module",
-    params=QUICK,
-)
+@pytest.fixture(scope="module", params=QUICK)
 def vectors(request) -> tuple[Vector, ...]:
     return generate(request.param)
 
@@ -53,10 +51,6 @@ def test_number_of_vectors(name):
     assert len(generate(name)) == COUNTS[name]
 
 
-def test_every_algorithm_is_counted():
-    assert set(COUNTS) == set(ALGORITHMS)
-
-
 def test_every_family_has_vectors_and_every_rule_both_verdicts(vectors):
     counts = Counter((v.family, v.expected) for v in vectors)
     assert {v.family for v in vectors} == set(families(scheme(vectors[0].algorithm)))
@@ -70,8 +64,6 @@ def test_every_family_has_vectors_and_every_rule_both_verdicts(vectors):
 
 
 def test_files_have_the_committed_digests(vectors):
-    import hashlib
-
     committed = suite.digests()
     for name, text in formats.files(vectors):
         assert hashlib.sha256(text.encode()).hexdigest() == committed[name]
@@ -116,28 +108,21 @@ def test_identifiers_are_consecutive(vectors):
         by_ident(vectors, f"{vectors[0].algorithm}:0")
 
 
-def test_vector_with_differing_oracles_is_rejected():
+def test_vector_with_a_wrong_verdict_or_failure_reason_is_rejected():
     good = generate("ML-DSA-44")[0]
     wrong = replace(good, expected={"valid": "invalid", "invalid": "valid"}[good.expected])
     with pytest.raises(DataError, match="oracles disagree on 1 vectors of ML-DSA-44"):
         oracles.decided([wrong], "ML-DSA-44")
-
-
-def test_vector_with_a_wrong_failure_reason_is_rejected():
-    by_probe = {vector.probe: vector for vector in generate("ML-DSA-44")}
-    two_reasons = by_probe["honest key, signature empty"]
-    strayed = replace(two_reasons, family="z-bound")
-    ((_, verdicts),) = oracles.judge([strayed], "ML-DSA-44")
+    empty = next(v for v in generate("ML-DSA-44") if v.probe == "honest key, signature empty")
+    ((_, verdicts),) = oracles.judge([replace(empty, family="z-bound")], "ML-DSA-44")
     assert verdicts.unexpected_failures == ("signature length",)
-    assert not verdicts.agree(strayed)
+    assert not verdicts.agree(replace(empty, family="z-bound"))
 
 
 def test_unknown_names_are_rejected():
-    with pytest.raises(UnknownName, match="Hawk-512"):
-        suite.vectors(["Hawk-512"])
-    with pytest.raises(UnknownName):
-        generate("Hawk-512")
+    for call in (suite.vectors, lambda names: generate(*names)):
+        with pytest.raises(UnknownName, match="Hawk-512"):
+            call(["Hawk-512"])
+    empty = dict.fromkeys(("public_key", "message", "signature"), b"")
     with pytest.raises(UsageError, match="expected must be one of"):
-        Collector("ML-DSA-44").add(
-            "key", "?", "perhaps", key="", public_key=b"", message=b"", signature=b""
-        )
+        Collector("ML-DSA-44").add("key", "?", "perhaps", key="", **empty)

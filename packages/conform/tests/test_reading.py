@@ -121,13 +121,11 @@ def test_generated_signatures_are_verified_with_the_key_of_the_secret_key(algori
     prompt = {"parameterSet": algorithm, "signatureInterface": "external", "preHash": "pure"}
     prompt["tests"] = [{"sk": secret_key.hex(), "message": "00"}]
     signature = signer.sign(b"\0", secret_key).hex()
-    kind = {"algorithm": algorithm.partition("-DSA")[0] + "-DSA"}
+    kind = algorithm.partition("-DSA")[0] + "-DSA"
+    groups = {"expectedResults": {"tests": [{"signature": signature}]}, "prompt": prompt}
     paths = [
-        write(
-            tmp_path / "expectedResults.json",
-            acvp("sigGen", {"tests": [{"signature": signature}]}, **kind),
-        ),
-        write(tmp_path / "prompt.json", acvp("sigGen", prompt, **kind)),
+        write(tmp_path / f"{name}.json", acvp("sigGen", group, algorithm=kind))
+        for name, group in groups.items()
     ]
     (file,) = reading.read(*paths)
     assert file.path.endswith("prompt.json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import closing
 
 import pytest
 
@@ -22,26 +23,24 @@ CASE = Case(b"message", b"signature", b"key")
 
 
 def test_client_times_verifications_by_part():
-    client = timing.TimedClient(
-        fake("parts", json.dumps({"decode_key": [300] * 3, "other": ["x"]}))
-    )
-    assert client.supports("ML-DSA-44")
-    assert not client.supports("ECDSA-P256")
-    times = client.times("ML-DSA-44", CASE, 3)
-    assert times == {"verify": pytest.approx([1e-6] * 3), "decode_key": pytest.approx([3e-7] * 3)}
-    client.close()
-    client.close()
-    assert client.times("ML-DSA-44", CASE, 3)  # starts it again
-    client.close()
+    parts = json.dumps({"decode_key": [300] * 3, "other": ["x"]})
+    with closing(timing.TimedClient(fake("parts", parts))) as client:
+        assert client.supports("ML-DSA-44")
+        assert not client.supports("ECDSA-P256")
+        expected = {"verify": [1e-6] * 3, "decode_key": [3e-7] * 3}
+        for _ in range(2):  # starts it again after the end
+            times = client.times("ML-DSA-44", CASE, 3)
+            assert times == {name: pytest.approx(values) for name, values in expected.items()}
+            client.close()
 
 
 def test_client_that_does_not_accept_is_an_error():
-    unsupported, refusing = (timing.TimedClient(fake(kind)) for kind in ("unsupported", "refuse"))
-    assert unsupported.times("ML-DSA-44", CASE, 2) is None
-    with pytest.raises(CryptoFailure, match=r"refuse must accept a valid signature.* got 'refuse'"):
-        refusing.times("ML-DSA-44", CASE, 2)
-    unsupported.close()
-    refusing.close()
+    with closing(timing.TimedClient(fake("unsupported"))) as client:
+        assert client.times("ML-DSA-44", CASE, 2) is None
+    message = r"refuse must accept a valid signature.* got 'refuse'"
+    with closing(timing.TimedClient(fake("refuse"))) as client:
+        with pytest.raises(CryptoFailure, match=message):
+            client.times("ML-DSA-44", CASE, 2)
 
 
 def test_default_clients_are_named_and_include_the_anchors(monkeypatch, tmp_path):
@@ -79,8 +78,7 @@ def test_adapters_time_the_parts_that_their_library_has(name, algorithm, parts):
     if reason := spec.unavailable_reason():
         pytest.skip(reason)
     case = verification.signed_cases(algorithm)[0][0]
-    client = timing.TimedClient(spec)
-    try:
+    with closing(timing.TimedClient(spec)) as client:
         times = client.times(algorithm, case, 3)
         assert set(times) == {"verify"} | parts
         for total, *of in zip(*times.values(), strict=True):
@@ -88,8 +86,6 @@ def test_adapters_time_the_parts_that_their_library_has(name, algorithm, parts):
         other = Case(bytes(32), case.signature, case.public_key)
         with pytest.raises(CryptoFailure):
             client.times(algorithm, other, 3)
-    finally:
-        client.close()
 
 
 @pytest.fixture
