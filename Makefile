@@ -267,7 +267,7 @@ fuzz-slhdsa: ## fuzz SLH-DSA: a million mutated inputs in each of three builds w
 
 test-acvp: install ## run all ACVP vectors of SLH-DSA and ML-KEM on every build (30 minutes; needs go)
 	$(BIN)/python -m pytest -n auto -m "acvp or not long" -k "test_acvp or nist" --timeout 1800 \
-		tests/crypto/test_slhdsa.py packages/conform/tests/test_slh_dsa.py packages/conform/tests/test_ml_kem.py
+		tests/crypto/test_slhdsa.py packages/conform/tests/test_models.py
 
 bench-rainbow: install ## compare pqchain's Rainbow with AVX2 with liboqs's portable code
 	$(BIN)/python benchmarks/rainbow.py

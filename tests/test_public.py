@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import configparser
+import doctest
 import importlib
 import inspect
 import re
@@ -114,3 +116,32 @@ def test_secrets_are_not_shown() -> None:
             assert repr(secret)[2:40] not in repr(each)
             assert secret[:8].hex() not in repr(each)
     assert repr(key.signing_seed)[2:20] not in repr(key)
+
+
+PACKAGE = Path(pq.__file__).parent
+WITH_EXAMPLES = sorted(
+    path for path in PACKAGE.rglob("*.py") if ">>> " in path.read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: path.stem)
+def test_docstring_examples_are_correct(path):
+    name = ".".join(("pqchain", *path.relative_to(PACKAGE).with_suffix("").parts))
+    result = doctest.testmod(importlib.import_module(name), raise_on_error=False)
+    assert result.attempted
+    assert result.failed == 0
+
+
+def test_architecture_names_every_package():
+    """The table of packages has a row for each package and each shared top-level module."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    names = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert [name for name in sorted(names) if f"`{name}`" not in text] == []
+
+
+def test_architecture_shows_the_enforced_layers():
+    config = configparser.ConfigParser()
+    config.read(ROOT / ".importlinter", encoding="utf-8")
+    layers = config["importlinter:contract:layers"]["layers"].split("\n")[2:]  # without __main__
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    assert "```\n" + "\n".join(layers) + "\n```" in text

@@ -104,8 +104,6 @@ def test_lengths_of_the_models_are_those_of_the_registry(scheme):
         assert lengths == [getattr(row, name) for name in names[: len(lengths)]]
 
 
-pytestmark = pytest.mark.native
-
 SANITIZE = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
@@ -129,6 +127,7 @@ def shipped(implementations) -> list[Path | None]:
     return [native.built_library(row) for row in fuzz.runnable(implementations)]
 
 
+@pytest.mark.native
 @pytest.mark.parametrize(
     ("algorithm", "implementations"), [("ML-DSA-44", fuzz.CURRENT), ("Falcon-512", fuzz.FALCON)]
 )
@@ -141,6 +140,7 @@ def test_builds_agree_on_damaged_vectors(program, algorithm, implementations):
     assert rejected > 1000
 
 
+@pytest.mark.native
 def test_differing_builds_are_detected(program):
     """Round-2 Falcon has a larger norm bound."""
     libraries = shipped(["liboqs-0.13/ref", "liboqs-0.7.1/ref"])

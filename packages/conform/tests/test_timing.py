@@ -38,9 +38,11 @@ def test_client_that_does_not_accept_is_an_error():
     with closing(timing.TimedClient(fake("unsupported"))) as client:
         assert client.times("ML-DSA-44", CASE, 2) is None
     message = r"refuse must accept a valid signature.* got 'refuse'"
-    with closing(timing.TimedClient(fake("refuse"))) as client:
-        with pytest.raises(CryptoFailure, match=message):
-            client.times("ML-DSA-44", CASE, 2)
+    with (
+        closing(timing.TimedClient(fake("refuse"))) as client,
+        pytest.raises(CryptoFailure, match=message),
+    ):
+        client.times("ML-DSA-44", CASE, 2)
 
 
 def test_default_clients_are_named_and_include_the_anchors(monkeypatch, tmp_path):
