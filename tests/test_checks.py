@@ -75,28 +75,17 @@ class Example:
         ({"slow": [1]}, r"example.slow must be a tuple of numbers from 0 to 9; got [1]."),
         ({"slow": (1, 10)}, "every number of example.slow must be a whole number from 0 to 9; "
          "got 10."),
+        ({"law": "mash"}, "unknown example.law 'mash'; did you mean 'mesh'?"),
+        ({"block": 1}, "unknown field of Example 'block'; did you mean 'blocks'?"),
         ({"inner": {"blocks": 1}}, "example.inner must be of type Inner; got {'blocks': 1}."),
     ],
 )  # fmt: skip
 def test_values_outside_their_declaration_are_rejected(changes, message):
     with pytest.raises(UsageError) as caught:
         Example(**changes)
-    assert str(caught.value) == message
+    assert str(caught.value).startswith(message)
     with pytest.raises(UsageError):
         dataclasses.replace(Example(), **changes)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"law": "mash"}, "unknown example.law 'mash'; did you mean 'mesh'?"),
-        ({"block": 1}, "unknown field of Example 'block'; did you mean 'blocks'?"),
-    ],
-)
-def test_unknown_names_suggest_the_nearest(changes, message):
-    with pytest.raises(UnknownName) as caught:
-        Example(**changes)
-    assert str(caught.value).startswith(message)
 
 
 def test_all_wrong_values_are_in_one_message():

@@ -94,9 +94,3 @@ def test_interval_is_shown_where_its_ends_differ() -> None:
     assert text == "73.1 tx/s (71.0 to 75.2 tx/s)"
     mixed = Figure(1.2, 0.9e-3, 1.5, Unit("s"), Kind.MEASURED, "")
     assert mixed.text().replace(NARROW_SPACE, " ") == "1.20 s (900 µs to 1.50 s)"
-
-
-def test_every_kind_equals_its_label_and_has_a_meaning() -> None:
-    assert all(kind == str(kind) == kind.value and kind.meaning for kind in Kind)
-    with pytest.raises(ValueError, match="guessed"):
-        Kind("guessed")

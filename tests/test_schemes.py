@@ -137,6 +137,13 @@ def test_hashes_replace_signatures_where_only_bytes_matter() -> None:
     assert modelled.record()["costs"] == MINE.source
     assert ran.latency_seconds == modelled.latency_seconds
     assert ran.transactions == modelled.transactions == 35
+    pq.register(Hashed)
+    table = costs.from_frame(pq.measure("Hashed", rounds=1))
+    signed = dataclasses.replace(scenario, algorithm="Hashed", costs=table)
+    assert delegates.run(signed, mode="virtual").is_safe
+    for refused in (scenario, signed):
+        with pytest.raises(UsageError, match=r"user-defined schemes.*mode='virtual'"):
+            delegates.run(refused, mode="loopback")
 
 
 def test_missing_signing_time_is_accepted_where_unused() -> None:
@@ -178,16 +185,6 @@ def test_plots_label_a_user_scheme(mine: str) -> None:
     for axes in (plot_speed(given), plot_sizes(["Falcon-512", mine])):
         assert "Mine (as entered)" in [label.get_text() for label in axes.get_yticklabels()]
     assert "Mine (as entered)" in [text.get_text() for text in plot_tradeoff(given).texts]
-
-
-@pytest.mark.native
-def test_delegates_sign_with_user_code() -> None:
-    pq.register(Hashed)
-    table = costs.from_frame(pq.measure("Hashed", rounds=1))
-    scenario = Scenario(algorithm="Hashed", costs=table, nodes=4, network=named("star"))
-    assert delegates.run(scenario, mode="virtual").is_safe
-    with pytest.raises(UsageError, match=r"user-defined schemes.*mode='virtual'"):
-        delegates.run(scenario, mode="loopback")
 
 
 @pytest.mark.parametrize(

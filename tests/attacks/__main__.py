@@ -65,14 +65,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         failed += tally.failed
         outcomes = ", ".join(f"{count} {outcome.value}" for outcome, count in tally.counts.items())
         seconds = time.monotonic() - began
-        _print(f"{attack.surface}, {attack.name}: {outcomes} ({seconds:.0f} s)", *tally.defects)
+        title = f"{attack.surface}, {attack.name}: {outcomes} ({seconds:.0f} s)"
+        print(title, *tally.defects, sep="\n    ", flush=True)  # noqa: T201 - the result
         _write(arguments.output, attack.surface, attack.name, tally)
     return 1 if failed else 0
-
-
-def _print(*texts: str) -> None:
-    sys.stdout.write("\n    ".join(texts) + "\n")
-    sys.stdout.flush()
 
 
 def _write(path: Path, surface: str, name: str, tally: Tally) -> None:

@@ -25,17 +25,12 @@ CURRENT = ("liboqs-0.13/ref", "liboqs-0.13/avx2")
 ROUND3 = ("liboqs-0.7.1/ref", "liboqs-0.7.1/avx2")
 FALCON = (*CURRENT, "falcon/kernel")
 
+_CURRENT_ONLY = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87", "Dilithium3", "Dilithium5")
+_FALCON_SETS = ("Falcon-512", "Falcon-1024", "Falcon-padded-512", "Falcon-padded-1024")
 RUNS = (
-    ("ML-DSA-44", CURRENT),
-    ("ML-DSA-65", CURRENT),
-    ("ML-DSA-87", CURRENT),
+    *((name, CURRENT) for name in _CURRENT_ONLY),
     ("Dilithium2", (*CURRENT, *ROUND3)),
-    ("Dilithium3", CURRENT),
-    ("Dilithium5", CURRENT),
-    ("Falcon-512", FALCON),
-    ("Falcon-1024", FALCON),
-    ("Falcon-padded-512", FALCON),
-    ("Falcon-padded-1024", FALCON),
+    *((name, FALCON) for name in _FALCON_SETS),
     ("Falcon-512", ROUND3),
 )
 """Builds that must agree. liboqs 0.7.1 has Falcon of the second round, with another bound."""
