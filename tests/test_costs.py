@@ -134,8 +134,6 @@ def test_from_frame_needs_operations_columns_and_no_provenance():
 
 
 SIGNATURES = [name for name, row in ALGORITHMS.items() if row.kind == "signature"]
-
-
 LIBRARIES = ["liboqs-0.13/ref", "liboqs-0.13/dispatch"]
 NAMES = st.tuples(st.sampled_from(SIGNATURES[:4]), st.sampled_from(LIBRARIES))
 

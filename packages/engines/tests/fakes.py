@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
 
@@ -20,10 +19,6 @@ def main() -> None:
         if kind == "crash":
             sys.stderr.write("thread 'main' panicked\n")
             sys.exit(101)
-        elif kind == "child":
-            code = f"import time, pathlib; time.sleep(1.5); pathlib.Path({sys.argv[2]!r}).touch()"
-            subprocess.Popen([sys.executable, "-c", code])
-            time.sleep(60)
         elif kind == "closes":
             os.close(1)
             time.sleep(60)

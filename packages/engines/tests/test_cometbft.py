@@ -87,13 +87,12 @@ def test_processor_prices_come_from_runs_that_are_not_compared():
     assert (stored[stored["engine"] == "cometbft"]["verify_seconds"].dropna() > 0).all()
 
 
-def test_keys_are_decoded_at_every_height():
+def test_keys_are_decoded_at_every_height(monkeypatch):
     # With everything else free, each of 4 validators decodes the keys of all, and the proposer's.
     price = dict.fromkeys(prices.PRICES.columns, 0.0) | {"idle_decode_seconds": 1e-4}
     row = price | {"engine": "cometbft", "algorithm": "ML-DSA-65"}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prices, "stored", lambda: pd.DataFrame([row]))
-        assert cometbft.signature_seconds(run("ML-DSA-65", mode="loopback")) == pytest.approx(2e-3)
+    monkeypatch.setattr(prices, "stored", lambda: pd.DataFrame([row]))
+    assert cometbft.signature_seconds(run("ML-DSA-65", mode="loopback")) == pytest.approx(2e-3)
 
 
 @pytest.mark.parametrize(

@@ -177,10 +177,8 @@ def test_proofs_are_those_of_their_sources_and_of_the_least_quorum() -> None:
         assert math.isnan(expected) or row["source"] != "leanmultisig"  # publishes no time
 
 
-def test_the_frame_is_saved_and_shown(tmp_path) -> None:
+def test_the_frame_is_shown() -> None:
     frame = certificate_sizes(NODES)
-    results.save(frame, tmp_path / "certificates.csv")
-    assert results.load(tmp_path / "certificates.csv").equals(frame)
     by_bytes, by_time, proofs = tables(frame)
     assert len(by_bytes.rows) == len(by_time.rows) == len(NODES)
     assert len(proofs.rows) == (frame["form"] == "proof").sum()

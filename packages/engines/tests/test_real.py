@@ -48,14 +48,10 @@ def test_simplex_recovers_from_a_killed_validator():
 
 def test_cometbft_floods_votes_and_takes_three_hops():
     options = {"heights": 4, "warmup": 2, "poll_seconds": 0.01, "flush_seconds": 0.001}
+    counts = {"Ed25519": 0, "ECDSA-secp256k1": 5, "ML-DSA-65": 5, "ML-DSA-44": 5}
     setups = [
         Setup(algorithm=name, block_bytes=5000, transactions=count, **options)
-        for name, count in (
-            ("Ed25519", 0),
-            ("ECDSA-secp256k1", 5),
-            ("ML-DSA-65", 5),
-            ("ML-DSA-44", 5),
-        )
+        for name, count in counts.items()
     ]
     setups.append(Setup(algorithm="Falcon-padded-512", commit_timeout_seconds=0.0, **options))
     runs = frames.summarize(runner.run("cometbft", setups))
