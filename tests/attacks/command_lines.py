@@ -363,5 +363,5 @@ def _prepare(folder: Path, kind: str) -> tuple[Inputs, Try]:
     return make, attempt
 
 
-# `make test` runs a sample of all kinds: test_command_lines.py.
+# `make test` runs a sample of all kinds: test_attacks.py.
 ATTACKS = [Attack("command line", kind, 0, 1000, _prepare, (kind,), 5 * SECONDS) for kind in KINDS]
