@@ -36,7 +36,7 @@ WRONG = {
     "algorithms --implementations --kind kem": "cannot be combined with --kind",
     "engine run": "NAME must be given a value",
     "falcon": "name a COMMAND: profile, model",
-    "falcon modell": "unknown command 'modell'; did you mean 'model'?",
+    "falcon modlel": "unknown command 'modlel'; did you mean 'model'?",
     "doctor --library none.so": "none.so does not exist",
     "papers pqdpool": "did you mean 'pqdpol'?",
     "papers pqdpol table9": "table",
