@@ -1,7 +1,7 @@
 """Signers of native libraries with operations beyond those of `pq_native.h`.
 
 - BLS with blst (draft-irtf-cfrg-bls-signature-05, minimal-pubkey-size variant). The suite is
-  Ethereum's, with proofs of possession: BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_.
+  Ethereum's, with proofs of possession: `BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_`.
 - Falcon with key recovery (Falcon specification 1.2, section 3.12). A public key is a hash:
   SHAKE256 of the public key of plain Falcon, 32 bytes for degree 512 and 64 for 1024. A signature
   is 0x70 + log2(degree), the nonce (40 bytes), then both short polynomials, s1 and s2, each
