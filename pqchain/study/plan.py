@@ -141,6 +141,12 @@ class Plan:
         first = (chain.baseline,) if chain.baseline else ()
         return tuple(dict.fromkeys((*first, *chain.algorithms, *chain.migration)))
 
+    @property
+    def only_observed(self) -> list[str]:
+        """Names of the schemes that are needed only to compare the model with observations."""
+        names = dict.fromkeys(row.algorithm for row in self.observed if row.algorithm)
+        return [name for name in names if name not in self.names]
+
     def algorithm(self, name: str) -> Algorithm:
         """Return a scheme of the registry or of `own_schemes`. Raises UnknownAlgorithm."""
         return schemes.get(name, self.own_schemes)

@@ -163,7 +163,7 @@ def measured(
     for _ in range(passes):
         frames = [
             operations.measure(name, asked, _implementations(name), **options)
-            for name in (*names, *validation.only_observed(plan))
+            for name in (*names, *plan.only_observed)
         ]
         joined = pd.concat(frames, ignore_index=True)
         joined.attrs = frames[0].attrs
@@ -197,7 +197,7 @@ def _of(plan: Plan, table: CostTable) -> CostTable:
     defined = {row.algorithm: row for row in plan.own_schemes}
     rows = [(defined.get(name) or table[name]).require("sign", "verify") for name in plan.names]
     # Of the observed schemes those that were measured: the calibration states the missing ones.
-    others = (table[name] for name in validation.only_observed(plan) if name in table)
+    others = (table[name] for name in plan.only_observed if name in table)
     rows += [row for row in others if row.sign_seconds + row.verify_seconds > 0]
     return CostTable(tuple(rows), table.source)
 

@@ -83,12 +83,6 @@ def calibrate(plan: Plan, costs: CostTable) -> pd.DataFrame:
     return CALIBRATION.frame(rows)
 
 
-def only_observed(plan: Plan) -> list[str]:
-    """Return the schemes that are needed only to compare the model with observations."""
-    names = dict.fromkeys(row.algorithm for row in plan.observed if row.algorithm)
-    return [name for name in names if name not in plan.names]
-
-
 def tests(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of `calibrate` that test the model: independent observations."""
     return frame[frame["observed"].notna() & (frame["dependence"] == "")]
