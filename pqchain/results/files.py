@@ -25,18 +25,17 @@ MADE_BY = "made by pqchain"
 _PREFIX = "pqchain-scratch-"
 
 
-def write_atomically(path: Path, content: str | bytes, *, mode: int = 0o666) -> None:
+def write_atomically(path: Path, content: str | bytes) -> None:
     """Write a file atomically, replacing an earlier one of that name.
 
-    `mode` is the file mode before the umask. Raises UsageError if the file cannot be created. A
-    killed process leaves nothing behind where unnamed files exist (Linux: O_TMPFILE), and a
-    temporary file elsewhere.
+    Raises UsageError if the file cannot be created. A killed process leaves nothing behind where
+    unnamed files exist (Linux: O_TMPFILE), and a temporary file elsewhere.
     """
     data = content.encode() if isinstance(content, str) else content
     _check_regular(path)
-    if _written_unnamed(path, data, mode):
+    if _written_unnamed(path, data):
         return
-    temporary = _temporary(path, mode)
+    temporary = _temporary(path)
     try:
         temporary.write_bytes(data)
         os.replace(temporary, path)  # noqa: PTH105 - the name says what happens to an old file
@@ -45,10 +44,10 @@ def write_atomically(path: Path, content: str | bytes, *, mode: int = 0o666) -> 
         raise
 
 
-def _written_unnamed(path: Path, data: bytes, mode: int) -> bool:
+def _written_unnamed(path: Path, data: bytes) -> bool:
     """Write an unnamed file and link it to `path`; return False if the system cannot do that."""
     try:
-        descriptor = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY, mode)
+        descriptor = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY, 0o666)
     except (OSError, AttributeError):
         return False
     with os.fdopen(descriptor, "wb") as file:
@@ -82,11 +81,11 @@ def check_writable(path: str | Path, *, only_ours: bool = False) -> None:
         raise UsageError(f"{path} was not written by pqchain; name another file")
 
 
-def _temporary(path: Path, mode: int = 0o666) -> Path:
+def _temporary(path: Path) -> Path:
     _check_regular(path)
     try:
         temporary = _temporary_name(path)
-        temporary.touch(mode=mode, exist_ok=False)
+        temporary.touch(exist_ok=False)
     except (OSError, ValueError) as error:
         raise _unwritable(path, error) from error
     return temporary

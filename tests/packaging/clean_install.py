@@ -1,6 +1,6 @@
 """Install and use the wheel without a compiler, for every available Python.
 
-    python tests/clean_install.py dist/pqchain-....whl
+    python tests/packaging/clean_install.py dist/pqchain-....whl
 
 Each supported version gets a new virtual environment outside the checkout, with the pinned
 packages, wheels only, and with an empty PATH: no cargo, no cmake, no compiler. There,
