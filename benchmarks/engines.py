@@ -3,10 +3,12 @@
     python benchmarks/engines.py simplex
     python benchmarks/engines.py cometbft
     python benchmarks/engines.py cometbft-tcp
+    python benchmarks/engines.py skill
 
 Setups follow from a seed that was chosen after the model was written. Runs in virtual time do
 not depend on the load of this machine; runs over TCP need an idle one, and those between network
-namespaces also root.
+namespaces also root. `skill` stores the skill and bias of the models over all stored runs, which
+`pqchain study` and `pqchain whatif` print; it follows any change of the runs or of a model.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import pandas as pd
 
 from pqchain import installation, results
 from pqchain.results import machine
-from pqchain_engines import frames, prices, runner
+from pqchain_engines import comparison, frames, prices, runner
 from pqchain_engines.setup import Setup
 
 SEED = 20261124
@@ -128,13 +130,26 @@ SETUPS = {
 }
 
 
+def skill() -> pd.DataFrame:
+    """Return SKILL of all stored runs."""
+    parts = [
+        comparison.skill(comparison.compare(comparison.stored(name))) for name in comparison.BARS
+    ]
+    frame = comparison.SKILL.frame(row for part in parts for row in part.to_dict("records"))
+    frame.attrs["provenance"] = {"preset": "data/engines/runs"}
+    return frame
+
+
 def main() -> None:
     """Run the drawn setups and store them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("runs", choices=list(SETUPS))
+    parser.add_argument("runs", choices=[*SETUPS, "skill"])
     parser.add_argument("--limit-seconds", type=float, default=600.0, help="timeout of a run")
     parser.add_argument("--workers", type=int, default=2, help="runs at the same time")
     arguments = parser.parse_args()
+    if arguments.runs == "skill":
+        results.save(skill(), installation.data("engines") / "skill.csv")
+        return
     engine = arguments.runs.partition("-")[0]
     setups = [prices.with_prices(engine, setup) for setup in SETUPS[arguments.runs]()]
 

@@ -119,6 +119,7 @@ def warnings(findings: Findings) -> list[str]:
         *_other_machine(findings),
         *(f"Warning: {warning}." for warning in findings.warnings),
         *validation.large_errors(findings.calibration),
+        *validation.engine_bias(findings.plan),
     ]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from pqchain import installation, results
 from pqchain.costs import CostTable, MissingCosts
 from pqchain.errors import UsageError
 from pqchain.results import Contract
@@ -107,3 +108,24 @@ def engines(plan: Plan) -> str:
     if not names:
         return "Not checked against an engine."
     return f"Checked against an engine: {', '.join(names)}."
+
+
+def engine_bias(plan: Plan) -> list[str]:
+    """Return a warning for each engine of the plan from which the model was found to differ.
+
+    data/engines/skill.csv has the skill and the bias of the model over the stored runs of engines
+    (`pqchain engine compare`).
+    """
+    names = sorted({observed.engine for observed in plan.observed if observed.engine})
+    if not names:
+        return []
+    skills = results.load(installation.data("engines") / "skill.csv")
+    ratios = skills[(skills["quantity"] == "ratio") & (skills["mode"] == "virtual")]
+    return [
+        f"Measured bias: of a scheme's effect on the latency, the model has "
+        f"{100 + row['bias_percent']:.0f} % of what {name} shows (median of {row['informative']} "
+        f"setups, skill {row['no_effect_skill']:.2f}; `pqchain engine compare`)."
+        for name in names
+        for row in ratios[ratios["status"] == "failed"].to_dict("records")
+        if row["engine"] in name.lower()
+    ]

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import pytest
 
+from pqchain import installation, results
 from pqchain.errors import UsageError
 from pqchain.study import load, ready, ready_names
 from pqchain.study.figures import models
 from pqchain.study.inputs import Observation
 from pqchain.study.sampling import CostSamples, known
 from pqchain.study.text import calibration_table
-from pqchain.study.validation import EXPECTED, FAR, calibrate, engines, large_errors
+from pqchain.study.validation import EXPECTED, FAR, calibrate, engine_bias, engines, large_errors
 from tests.study.plans import ALL_COSTS, COSTS, found, plan, text
 
 ERRORS = {
@@ -122,6 +123,22 @@ def test_study_says_whether_an_engine_checked_its_plan():
     assert engines(load("cometbft")) == "Checked against an engine: CometBFT v0.40.0."
     assert engines(load("simplex")) == "Checked against an engine: commonware simplex 2026.10.0."
     assert "Not checked against an engine." in text(found(plan()))
+
+
+def test_a_study_states_the_measured_bias_of_an_engines_model(monkeypatch):
+    skill = results.load(installation.data("engines") / "skill.csv")
+    titles = {"cometbft": "CometBFT v0.40.0", "simplex": "commonware simplex 2026.10.0"}
+    for name, title in titles.items():
+        failed = skill.assign(status="failed", bias_percent=-60.0, no_effect_skill=0.5)
+        monkeypatch.setattr(results, "load", lambda path, frame=failed: frame)
+        (warning,) = engine_bias(load(name))
+        assert f"40 % of what {title} shows" in warning
+        assert "skill 0.50" in warning
+        monkeypatch.setattr(results, "load", lambda path: skill.assign(status="ok"))
+        assert engine_bias(load(name)) == []
+    monkeypatch.setattr(results, "load", lambda path: failed)
+    assert engine_bias(load("bitcoin")) == []
+    assert warning in text(found(load("simplex").with_(algorithms=("ML-DSA-44",))))
 
 
 @pytest.mark.parametrize("name", ["simplex", "cometbft"])

@@ -185,28 +185,6 @@ def cpu_seconds(run: Mapping[Any, Any], processor: tuple[float, ...]) -> float:
     return seconds + sum(price * count for price, count in terms)
 
 
-def cause(run: Mapping[Any, Any], quantity: str) -> str:
-    """Return the term that the model lacks where a quantity is outside its goal."""
-    poll, link = run["poll_seconds"], run["link_latency_seconds"] + run["flush_seconds"]
-    if quantity in ("sent_messages", "sent_bytes", "commit_bytes", "cpu_seconds"):
-        # A vote comes within a poll of the first at any validator, which copies it within another
-        # poll; the first announcement comes a link's latency and a flush later.
-        if link <= 2 * poll:
-            return "links are not slower than two polls, so announcements stop some copies"
-        if 0 < run["commit_timeout_seconds"] < 2 * (link + poll):
-            return "the pause after the commit is too short for the last votes and their copies"
-    if quantity == "cpu_seconds" and run["mode"] != "virtual":
-        # ML-DSA-65 with 7 validators took 253 ms a height on an idle computer, and on a busy one,
-        # in turn, 155 ms with a limited rate, 141 ms without and 152 ms in loopback.
-        return "the computer's speed differed from that during the runs of the prices"
-    if quantity in ("latency_seconds", "ratio") and run["mode"] == "netns":
-        return "the token bucket of a namespace lets the first 32 kB pass at once"
-    flooded = 8 * messages(run)["sent_bytes"] / (run["nodes"] * (run["nodes"] - 1))
-    if run["rate_bits_per_second"] and flooded / run["rate_bits_per_second"] > 0.2 * link:
-        return "copies of votes and of block parts share the rate of a link"
-    return "not known"
-
-
 def _wrapped(length: float) -> float:
     """Return the bytes of a message inside the message of its channel."""
     return _field(length)

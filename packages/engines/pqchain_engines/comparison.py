@@ -1,4 +1,9 @@
-"""The consensus model compared with runs of an engine, with the same setup and the same prices."""
+"""The consensus model compared with runs of an engine, with the same setup and the same prices.
+
+Two null models have the same rows: "no effect" (every scheme is Ed25519) and "links" (a hop takes
+the latency of its link and nothing else). An error is that of a logarithm, so that twice as much
+and half as much are equally wrong, and skill is 1 - SSE(model) / SSE(null).
+"""
 
 from __future__ import annotations
 
@@ -7,47 +12,75 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from pqchain import installation, results
 from pqchain.errors import DataError
 from pqchain.results import Contract
-from pqchain_engines import cometbft, simplex
+from pqchain_engines import cometbft, prices, simplex
 from pqchain_engines.frames import RUNS
 
 COMPARED = Contract.of(
     "engine_comparison",
-    ("Int64", "run"),
+    ("Int64", "run repeats"),
     ("str", "engine version algorithm mode quantity"),
     ("Int64", "nodes block_bytes transactions"),
     ("float64", "link_latency_seconds rate_bits_per_second"),
-    ("float64", "engine_value model_value error_percent goal_percent"),
-    ("bool", "within"),
-    ("str", "cause"),
+    ("float64", "engine_value model_value no_effect_value links_value"),
+    ("float64", "effect_percent noise_percent error_percent goal_percent"),
+    ("str", "status"),
 )
-"""Rows of comparisons: one per run and quantity.
+"""Rows of comparisons: one per setup and quantity.
 
-Columns: run, engine, version, algorithm, mode, quantity ("latency_seconds", "ratio" of the latency
-to that of Ed25519 in the same setup, "hops", "sent_messages" and "sent_bytes" of a height,
-"commit_bytes", "cpu_seconds"), nodes, block_bytes, transactions, link_latency_seconds,
-rate_bits_per_second,
-engine_value, model_value, error_percent (of the model), goal_percent (largest error that is
-accepted; 0: equal), within (the goal) and cause (of a row outside the goal).
+Columns: run (the first with this setup), repeats (runs with this setup and other seeds, of which
+engine_value is the median), engine, version, algorithm, mode, quantity ("latency_seconds", "ratio"
+of the latency to that of Ed25519 in the same setup, "hops", "sent_messages" and "sent_bytes" of a
+height, "commit_bytes", "cpu_seconds" over TCP), nodes, block_bytes, transactions,
+link_latency_seconds, rate_bits_per_second, engine_value, model_value, no_effect_value and
+links_value (of the null models; NaN where one has none), effect_percent (of the engine, from the
+null model of the goal, see SHARE), noise_percent (95 % interval of engine_value; NaN without
+repeats), error_percent (of the model), goal_percent (largest error that is accepted), all four
+relative to engine_value, and status ("within" the goal, "outside", or "no information" where the
+noise is larger than the goal or there is no effect to find).
 """
 
-GOALS = {
-    "simplex": {"latency_seconds": 3.0, "ratio": 1.0, "cpu_seconds": 15.0},
-    "cometbft": {"latency_seconds": 7.0, "ratio": 7.0, "hops": 0.0, "cpu_seconds": 15.0},
-}
-"""Largest accepted errors in percent, by engine and quantity."""
+SKILL = Contract.of(
+    "engine_skill",
+    ("str", "engine version mode quantity"),
+    ("Int64", "rows informative outside"),
+    ("float64", "effect_percent largest_effect_percent noise_percent"),
+    ("float64", "model_sse no_effect_sse links_sse"),
+    ("float64", "no_effect_skill links_skill bias_percent"),
+    ("str", "status"),
+)
+"""Rows by engine, mode and quantity, of the rows of COMPARED with information.
 
-COUNT_GOALS = {"sent_messages": 0.0, "sent_bytes": 5.0, "commit_bytes": 5.0}
+Columns: engine, version, mode, quantity, rows (all), informative, outside (the goal),
+effect_percent (median), largest_effect_percent, noise_percent (median), model_sse, no_effect_sse
+and links_sse (sums of squared errors of logarithms), no_effect_skill and links_skill (1 - SSE of
+the model / SSE of the null model, over rows in which they differ), bias_percent (median share of
+the effect that the model has, above 1) and status ("ok": no row is outside, and quantities with a
+share as a goal meet BARS; or "failed").
+"""
+
+SHARE = 0.25
+"""Largest accepted error as a share of the effect, which is the engine's distance from the null
+model "links" for a latency, and "no effect" for all else."""
+
+COUNTS = {"hops": 0.0, "sent_messages": 0.0, "sent_bytes": 5.0, "commit_bytes": 5.0}
 """Largest accepted errors of what is counted, in percent; messages are equal."""
+
+BARS = {"simplex": (0.95, 3.0), "cometbft": (0.8, 10.0)}
+"""Least skill, and largest bias in percent, by engine."""
 
 BASELINE = "Ed25519"
 
+_TERMS: dict[str, Any] = {"simplex": simplex, "cometbft": cometbft}
+_VALUES = ("engine_value", "model_value", "no_effect_value", "links_value")
+_NOISE = "noise_percent"
 _SETUP = (
-    *("engine", "mode", "nodes", "block_bytes", "transactions", "seed", "link_latency_seconds"),
+    *("engine", "mode", "nodes", "block_bytes", "transactions", "link_latency_seconds"),
     *("rate_bits_per_second", "poll_seconds", "flush_seconds", "commit_timeout_seconds"),
 )
 
@@ -78,81 +111,142 @@ def load(path: str | Path) -> pd.DataFrame:
 
 
 def compare(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return COMPARED: each run of a consensus engine and the model with the same setup.
+    """Return COMPARED: each setup of a consensus engine, the model, and both null models.
 
-    `runs` is RUNS. A ratio needs a run of Ed25519 in the same setup. Left out are failed runs; runs
-    of simplex over TCP; BLS aggregates, because the model's certificates are lists; and the runs
-    from which the processor prices of CometBFT are taken. Raises DataError without a run.
+    `runs` is RUNS. A ratio needs a run of Ed25519 in the same setup. Left out are failed runs; BLS
+    aggregates, because the model's certificates are lists; the runs from which the processor prices
+    of CometBFT are taken; and processor time in virtual time, which is price times count for the
+    engine, too. Raises DataError without a run.
     """
     chosen = runs[(runs["status"] == "ok") & (runs["algorithm"] != "BLS12-381")]
-    calibrates = (chosen["mode"] == "loopback") & (chosen["algorithm"] == BASELINE)
-    tcp = (chosen["mode"] != "virtual") & (chosen["engine"] == "simplex")
-    chosen = chosen[chosen["engine"].isin(list(GOALS)) & ~calibrates & ~tcp]
+    priced = (chosen["mode"] == "loopback") & (chosen["algorithm"] == BASELINE)
+    priced &= chosen["engine"] == "cometbft"
+    chosen = chosen[chosen["engine"].isin(list(BARS)) & ~priced]
     if chosen.empty:
         raise DataError(
             "no run to compare: expected runs of an engine, status ok; see `engine run`"
         )
-    prices = cometbft.processor_prices(runs)
-    rows: list[dict[str, Any]] = []
-    latencies: dict[tuple[str, ...], tuple[float, float]] = {}
-    for run in chosen.to_dict("records"):
-        terms = simplex if run["engine"] == "simplex" else cometbft
-        latency = terms.latency_seconds(run)
-        latencies[(*_setup(run), run["algorithm"])] = run["latency_seconds"], latency
-        modelled = {"latency_seconds": latency} | terms.messages(run)
-        if run["engine"] == "cometbft":
-            modelled["hops"] = cometbft.hops(run)
-            # A hop takes at least a link's latency and a flush; all waits together take less.
-            least = run["link_latency_seconds"] + run["flush_seconds"]
-            run["hops"] = math.floor(run["first_seconds"] / least)
-            # Without the queries of a timer of 2 s.
-            run["sent_messages"] = run["votes"] + run["blocks"] + run["others"]
-            run["sent_bytes"] = run["vote_bytes"] + run["sent_block_bytes"] + run["other_bytes"]
-        modelled["cpu_seconds"] = terms.cpu_seconds(run, prices)
-        for quantity, value in modelled.items():
-            if quantity in GOALS[run["engine"]] | COUNT_GOALS and not math.isnan(value):
-                rows.append(_row(run, quantity, run[quantity], value))
-    for run in chosen.to_dict("records"):
-        if run["algorithm"] == BASELINE or (*_setup(run), BASELINE) not in latencies:
-            continue
-        pairs = zip(
-            latencies[(*_setup(run), run["algorithm"])],
-            latencies[(*_setup(run), BASELINE)],
-            strict=True,
-        )
-        rows.append(_row(run, "ratio", *(value / base for value, base in pairs)))
-    return COMPARED.frame(sorted(rows, key=lambda row: row["run"]))
-
-
-def _setup(run: Mapping[Any, Any]) -> tuple[str, ...]:
-    # Missing numbers are equal as text, and not as numbers.
-    return tuple(str(run[name]) for name in _SETUP)
-
-
-def _row(run: Mapping[Any, Any], quantity: str, engine: float, modelled: float) -> dict[str, Any]:
-    error = 100 * (modelled / engine - 1)
-    goal = (COUNT_GOALS | GOALS[run["engine"]])[quantity]
-    within = not math.isnan(error) and abs(error) <= goal
-    return {name: run[name] for name in COMPARED.columns if name in run} | {
-        "quantity": quantity,
-        "engine_value": engine,
-        "model_value": modelled,
-        "error_percent": error,
-        "goal_percent": goal,
-        "within": within,
-        "cause": "" if within else _cause(run, quantity),
-    }
-
-
-def _cause(run: Mapping[Any, Any], quantity: str) -> str:
-    """Return the term that the model lacks in a setup outside the goal."""
-    if run["engine"] == "cometbft":
-        return cometbft.cause(run, quantity)
-    if quantity in COUNT_GOALS:
-        return "a validator received the finalization before it voted for it"
-    seconds = (
-        8 * run["block_bytes"] * (run["nodes"] - 1) / (run["rate_bits_per_second"] or math.inf)
+    processor = cometbft.processor_prices(runs)
+    rows: list[dict[Any, Any]] = []
+    for run in _setups(chosen).to_dict("records"):
+        terms = _TERMS[run["engine"]]
+        model = _counts(run, processor) | {"latency_seconds": terms.latency_seconds(run)}
+        is_base = run["algorithm"] == BASELINE
+        no_effect = {} if is_base else _counts(_as_ed25519(run), processor)
+        links = {"latency_seconds": terms.hops(run) * run["link_latency_seconds"]}
+        for quantity, value in model.items():
+            values = run[quantity], value, *(null.get(quantity) for null in (no_effect, links))
+            columns = zip(_VALUES, values, strict=True)
+            noise = {"noise_percent": run.get(f"{quantity}_noise")}
+            rows.append(run | {"quantity": quantity} | dict(columns) | noise)
+    frame = pd.DataFrame(rows).dropna(subset="model_value").astype(dict.fromkeys(_VALUES, float))
+    is_time = frame["quantity"] == "latency_seconds"
+    base = frame.loc[is_time & (frame["algorithm"] == BASELINE), [*_SETUP, *_VALUES[:2], _NOISE]]
+    pairs = frame[is_time].merge(base, on=list(_SETUP), how="left", suffixes=("", "_base"))
+    schemes = pairs["algorithm"] != BASELINE
+    pairs["no_effect_value"] = pairs["model_value_base"].where(schemes)
+    ratios = pairs[schemes & pairs["engine_value_base"].notna()]
+    ratios = ratios.assign(
+        quantity="ratio",
+        engine_value=ratios["engine_value"] / ratios["engine_value_base"],
+        model_value=ratios["model_value"] / ratios["model_value_base"],
+        no_effect_value=1.0,
+        links_value=1.0,
+        noise_percent=np.hypot(ratios[_NOISE], ratios[f"{_NOISE}_base"]),
     )
-    if seconds > run["link_latency_seconds"]:
-        return "the block takes longer to send than a link's latency, while certificates are sent"
-    return "not known"
+    frame = pd.concat([frame[~is_time], pairs, ratios]).sort_values("run", kind="stable")
+    null = frame["no_effect_value"].where(
+        frame["quantity"] != "latency_seconds", frame["links_value"]
+    )
+    frame["effect_percent"] = 100 * (frame["engine_value"] / null - 1)
+    frame["error_percent"] = 100 * (frame["model_value"] / frame["engine_value"] - 1)
+    share = 100 * SHARE * (frame["engine_value"] - null).abs() / frame["engine_value"]
+    goal = frame["goal_percent"] = frame["quantity"].map(COUNTS).fillna(share)
+    within = np.where(frame["error_percent"].abs() <= goal, "within", "outside")
+    unknown = goal.isna() | (goal < frame[_NOISE])
+    frame["status"] = np.where(unknown, "no information", within)
+    return COMPARED.frame(frame[list(COMPARED.columns)].to_dict("records"))
+
+
+def _counts(run: Mapping[Any, Any], processor: tuple[float, ...]) -> dict[str, float]:
+    """Return the model's counts of a run, and its processor time over TCP."""
+    terms = _TERMS[run["engine"]]
+    counts = {name: value for name, value in terms.messages(run).items() if name in COUNTS}
+    if run["engine"] == "cometbft":
+        counts["hops"] = cometbft.hops(run)
+    if run["mode"] != "virtual":
+        counts["cpu_seconds"] = terms.cpu_seconds(run, processor)
+    return counts
+
+
+def _as_ed25519(run: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return the run with the scheme and the prices of Ed25519."""
+    frame = prices.stored(run["engine"]).set_index("algorithm")
+    price = frame.loc[BASELINE, ["sign_seconds", "verify_seconds"]]
+    return dict(run) | {"algorithm": BASELINE} | price.to_dict()
+
+
+def _setups(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per setup and scheme: medians of its runs, their number and noise in percent.
+
+    The deviation of a logarithm is pooled over the setups of an engine and mode, because a few
+    repeats of one setup do not give it.
+    """
+    frame = runs.copy()
+    # A hop takes at least a link's latency and a flush; all waits together take less.
+    least = frame["link_latency_seconds"] + frame["flush_seconds"]
+    frame["hops"] = frame["first_seconds"] // least
+    # Without CometBFT's queries of a timer of 2 s.
+    floods = frame["engine"] == "cometbft"
+    for total, parts in (
+        ("sent_messages", ["votes", "blocks", "others"]),
+        ("sent_bytes", ["vote_bytes", "sent_block_bytes", "other_bytes"]),
+    ):
+        frame[total] = frame[total].where(~floods, frame[parts].sum(axis=1))
+    groups = frame.groupby([*_SETUP, "algorithm"], sort=False, dropna=False)
+    setups = groups.first().assign(repeats=groups.size())
+    setups.update(groups[["latency_seconds", "cpu_seconds", *COUNTS]].median())
+    for name in ("latency_seconds", "cpu_seconds"):
+        logs = np.log(frame[name])
+        squares = (logs - groups[name].transform(lambda values: np.log(values).mean())) ** 2
+        kinds = [frame["engine"], frame["mode"]]
+        freedom = squares.groupby(kinds).size() - setups.groupby(["engine", "mode"]).size()
+        deviation = np.sqrt(squares.groupby(kinds).sum() / freedom.where(freedom > 0))
+        # The deviation of a median of normal values is at most 1.25 times that of their mean.
+        noise = 100 * 1.96 * 1.25 * deviation.rename("deviation")
+        setups = setups.join(noise.rename(f"{name}_noise"), on=["engine", "mode"])
+        setups[f"{name}_noise"] /= np.sqrt(setups["repeats"])
+    return setups.reset_index()
+
+
+def skill(compared: pd.DataFrame) -> pd.DataFrame:
+    """Return SKILL of a frame of COMPARED."""
+    rows = []
+    keys = ["engine", "version", "mode", "quantity"]
+    for key, group in compared.groupby(keys, sort=False):
+        row: dict[str, Any] = dict(zip(keys, key, strict=True))
+        used = group[group["status"] != "no information"]
+        logs = used[[*_VALUES]].div(used["engine_value"], axis=0).apply(np.log) ** 2
+        for name in ("model", "no_effect", "links"):
+            row[f"{name}_sse"] = logs[f"{name}_value"].sum(min_count=1)
+        for name in ("no_effect", "links"):
+            error = logs["model_value"].where(logs[f"{name}_value"].notna()).sum()
+            null = row[f"{name}_sse"]
+            row[f"{name}_skill"] = 1 - error / null if null > 0 else math.nan
+        name = "links" if row["quantity"] == "latency_seconds" else "no_effect"
+        effect = used["engine_value"] - used[f"{name}_value"]
+        shares = (used["model_value"] - used[f"{name}_value"]) / effect
+        bias = 100 * (shares.median() - 1)
+        outside = int((used["status"] == "outside").sum())
+        failed = outside > 0
+        if row["quantity"] not in COUNTS and len(used):
+            least, largest = BARS[row["engine"]]
+            failed |= not (row[f"{name}_skill"] >= least and abs(bias) <= largest)
+        rows.append(row | {
+            "rows": len(group), "informative": len(used), "outside": outside,
+            "effect_percent": used["effect_percent"].abs().median(),
+            "largest_effect_percent": used["effect_percent"].abs().max(),
+            "noise_percent": group["noise_percent"].median(), "bias_percent": bias,
+            "status": "failed" if failed else "ok",
+        })  # fmt: skip
+    return SKILL.frame(rows)

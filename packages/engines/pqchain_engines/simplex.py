@@ -62,6 +62,11 @@ def messages(run: Mapping[Any, Any]) -> dict[str, float]:
     }
 
 
+def hops(_: Mapping[Any, Any]) -> int:
+    """Return the hops of a height: proposal, votes to notarize, votes to finalize."""
+    return 3
+
+
 def cpu_seconds(run: Mapping[Any, Any], _: object = None) -> float:
     """Return the processor time of a height's signatures, all validators together.
 

@@ -63,15 +63,17 @@ def precompiles(frame: pd.DataFrame) -> Table:
     return Table.of(frame, columns, remark="reason", caption=caption, source=[Kind.MEASURED])
 
 
-def comparison(frame: pd.DataFrame) -> list[Table]:
-    """Return tables of latencies and ratios by run, of errors, and of rows outside the goal.
+def comparison(frame: pd.DataFrame, skills: pd.DataFrame) -> list[Table]:
+    """Return tables of latencies and ratios by run, of skills, and of rows outside the goal.
 
-    `frame` is COMPARED.
+    `frame` is COMPARED, `skills` SKILL of it.
     """
     values = [
-        Column("engine", key="engine_value", numeric=True),
-        Column("model", key="model_value", numeric=True),
-        Column("error", key="error_percent", numeric=True, show=percent),
+        *(
+            Column(name, key=f"{name}_value", numeric=True, digits=5)
+            for name in ("engine", "model")
+        ),
+        *(_percent("error"), _percent("goal")),
     ]
     setup = [
         Column("algorithm"),
@@ -85,27 +87,36 @@ def comparison(frame: pd.DataFrame) -> list[Table]:
     for (mode, quantity), rows in frame.groupby(["mode", "quantity"], sort=False):
         if quantity in titles:
             title, unit = titles[quantity]
-            columns = [*setup, *(replace(value, unit=unit) for value in values[:2]), values[2]]
+            columns = [*setup, *(replace(value, unit=unit) for value in values[:2]), *values[2:]]
+            columns.append(Column("status"))
             sources = [KINDS[str(mode)], Kind.MODELLED]
             tables.append(Table.of(rows, columns, caption=f"{title}, mode {mode}.", source=sources))
-    errors = frame.groupby(["mode", "quantity", "goal_percent"], sort=False).agg(
-        rows=("within", "size"), within=("within", "sum"),
-        low=("error_percent", "min"), high=("error_percent", "max"),
-    ).reset_index()  # fmt: skip
     columns = [
-        *(Column("mode"), Column("quantity"), Column("rows", numeric=True)),
-        Column("within the goal", key="within", numeric=True),
-        Column("error from", key="low", numeric=True, show=percent),
-        Column("to", key="high", numeric=True, show=percent),
-        Column("goal", key="goal_percent", numeric=True, show="{:g} %".format),
+        *(Column(name) for name in ("engine", "mode", "quantity")),
+        *(Column(name, numeric=True) for name in ("rows", "informative", "outside")),
+        *(_percent("effect"), _percent("largest", "largest_effect_percent"), _percent("noise")),
     ]
-    tables.append(Table.of(errors, columns, caption="Errors of the model by quantity."))
-    if not frame["within"].all():
-        rows = frame[~frame["within"]]
+    for group, names in (
+        ("SSE", ("model", "no effect", "links")),
+        ("skill", ("no effect", "links")),
+    ):
+        for name in names:
+            key = f"{name.replace(' ', '_')}_{group.lower()}"
+            columns.append(Column(name, group=group, key=key, numeric=True))
+    columns += [_percent("bias"), Column("status")]
+    caption = (
+        "Effect of the scheme (latency: of all but the links) in the engine, and skill of the model"
+        " beyond a model without any effect and one of the links' latency."
+    )
+    tables.append(Table.of(skills, columns, caption=caption))
+    if (rows := frame[frame["status"] == "outside"]).size:
         columns = [*setup[:2], Column("mode"), Column("quantity"), *values]
-        caption = "Rows outside the goal, with causes."
-        tables.append(Table.of(rows, columns, remark="cause", caption=caption))
+        tables.append(Table.of(rows, columns, caption="Rows outside the goal."))
     return tables
+
+
+def _percent(title: str, key: str = "") -> Column:
+    return Column(title, key=key or f"{title}_percent", numeric=True, show=percent)
 
 
 def _rate(bits_per_second: float) -> str:
