@@ -54,12 +54,16 @@ def short_measurements() -> Iterator[None]:
 
 
 @pytest.fixture
-def refused(capsys) -> Callable[[Sequence[str], str], None]:
-    """Check that a command exits with 2, states the remedy and writes nothing to stdout."""
+def refused(capsys, monkeypatch, tmp_path) -> Callable[[Sequence[str], str], None]:
+    """Check that a command exits with 2, states the remedy and writes no output and no file."""
     from pqchain.commands.main import main
 
+    monkeypatch.chdir(tmp_path)
+
     def check(arguments: Sequence[str], message: str) -> None:
+        before = set(tmp_path.iterdir())
         assert main(arguments) == 2
+        assert set(tmp_path.iterdir()) == before
         captured = capsys.readouterr()
         assert captured.out == ""
         assert message in captured.err

@@ -37,6 +37,11 @@ def test_invalid_costs_are_rejected(field, value, message):
         dataclasses.replace(FALCON, **{field: value})
 
 
+def test_smallest_costs_are_one_byte_and_no_time():
+    least = dict.fromkeys(SIZES, 1) | dict.fromkeys(TIMES, 0.0)
+    assert dataclasses.replace(FALCON, **least).signature_bytes == 1
+
+
 def test_table_is_a_mapping_in_registry_order():
     table = CostTable(rows=(FALCON, DILITHIUM), source="test")
     assert list(table) == ["Dilithium2", "Falcon-512"]

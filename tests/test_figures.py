@@ -19,7 +19,7 @@ from pqchain.figures import MISSING, NARROW_SPACE, Figure, Kind, Unit
         (0.00099949, "s", "999 µs"),
         (12.44, "s", "12.4 s"),
         (119.0, "s", "119 s"),
-        (180.0, "s", "3.00 min"),
+        (120.0, "s", "2.00 min"),
         (210 * 86_400, "s", "210 d"),
         (5.23e-7, "s", "523 ns"),
         (2e-12, "s", "0.00200 ns"),

@@ -19,7 +19,7 @@ from pqchain.errors import DataError, UsageError
 from pqchain.wire.drivers import namespaces
 from pqchain.wire.drivers.job import NodeResult, Result
 from pqchain.wire.transports import registry
-from tests.consensus.scenarios import SIZES, scenario
+from tests.consensus.scenarios import SIZES, scenario, table
 
 pytestmark = pytest.mark.native
 
@@ -167,6 +167,8 @@ _TIMEOUT = {"view_timeout_seconds": 9.0}
     ("changes", "options", "why"),
     [
         ({"layout": SIZES}, _VIRTUAL, "layout must not have overhead_bytes"),
+        ({"costs": table(key=1313)}, _VIRTUAL, "must have real sizes, .*; got 1313 and 2420"),
+        ({"costs": table(signature=2419)}, _VIRTUAL, "must have real sizes, .*; got 1312 and 2419"),
         ({"network": named("mesh")}, _VIRTUAL | {"transport": "native"}, "be 'star' .*; got mesh"),
         ({}, _LOOPBACK | {"transport": "plain"}, "must be used in mode 'virtual'; got mode 'loop"),
         ({"nodes": 300}, _LOOPBACK, "got 300, which need about"),

@@ -113,3 +113,4 @@ def test_interval_of_the_median_covers_it_and_ignores_outliers():
     low, high = median_interval([1.0] * 12 + [100.0] * 3)
     assert (low, high) == (1.0, 1.0)
     assert np.isnan(median_interval([1.0])).all()
+    assert median_interval([1.0, 2.0]) == (1.0, 2.0)

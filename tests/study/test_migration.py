@@ -66,6 +66,12 @@ def test_study_migrates_its_accounts():
     assert (moving.phase_a_days, moving.phase_b_days) == (1111.1, 1841.6)  # of BIP-361
     expected = answer.values["Falcon-512"]["migration_seconds"] / 86_400
     assert moving.least_days == pytest.approx(expected)
+    for name, per_day in (
+        (chain.chain.baseline, moving.old_per_day),
+        ("Falcon-512", moving.new_per_day),
+    ):
+        a_block = answer.values[name]["transactions_per_block"]
+        assert per_day == pytest.approx(moving.blocks_per_day * a_block)
     with pytest.raises(UsageError, match="accounts must be above 0"):
         found(plan()).migration("Falcon-512")
 

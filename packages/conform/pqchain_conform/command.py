@@ -54,8 +54,9 @@ def vectors(
     """
     from pqchain_conform import suite
 
+    names = suite.known(algorithm)  # a wrong name leaves no folder
     outputs.claim(output)
-    all_vectors = suite.vectors(list(algorithm) or None, progress=console.is_interactive())
+    all_vectors = suite.vectors(names or None, progress=console.is_interactive())
     written = suite.write(all_vectors, output)
     expected = suite.digests()
     different = [name for name, digest in written.items() if expected.get(name) != digest]
@@ -176,23 +177,22 @@ def run(
         verifiers = registry.select(list(verifier) or None)
     if timeout <= 0:
         raise UsageError(f"--timeout must be at least 1; got {timeout}")
+    names = suite.known(algorithm, reading.READABLE if vectors else suite.ALGORITHMS)
     if output is not None:
         outputs.claim(output)
     progress = console.is_interactive()
     files = []
     if vectors:
-        names = suite.known(algorithm, reading.READABLE)
         files = reading.read(*map(Path, vectors), algorithms=names)
         chosen = tuple(vector for file in files for vector in file.vectors)
     else:
-        chosen = suite.vectors(list(algorithm) or None, progress=progress)
+        chosen = suite.vectors(names or None, progress=progress)
     verdicts, summary = runner.run(
         verifiers, chosen, limit_seconds=timeout, progress=progress,
         stop_at_malformed=bool(command),
     )  # fmt: skip
     known = {row.name: row.public_defect for row in verifiers if row.public_defect}
     wrong = tables.wrong_verdicts(verdicts)
-    overview = tables.overview(summary, known=known)
     remarks = [*map(str, files), *_doubts(verdicts if files else verdicts[:0])]
     if output is not None:
         with outputs.staged(output) as folder:
@@ -211,8 +211,8 @@ def run(
     # Defects that are already public do not fail the command.
     failed = set(summary[summary["status"] == "failed"]["implementation"]) - set(known)
     ok = bool((summary["status"] == "ok").any()) and not failed
-    wrong_table = [wrong] if wrong.rows else []
-    return console.show(form, data, overview, *wrong_table, remarks=remarks, ok=ok)
+    shown = [tables.overview(summary, known=known), *([wrong] if wrong.rows else [])]
+    return console.show(form, data, *shown, remarks=remarks, ok=ok)
 
 
 def _doubts(verdicts: pd.DataFrame) -> Iterator[str]:
