@@ -1,7 +1,5 @@
 """Shared by all tests: reproducible examples, no deadlines, skipped native tests."""
 
-from __future__ import annotations
-
 import gc
 import os
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Synthetic frames that match the contracts, for tests without native code or clock."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from functools import cache

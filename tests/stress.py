@@ -6,8 +6,6 @@ Each thread repeatedly takes the next job: an operation of one implementation, a
 block, an erasure code, a run of delegates over QUIC. Results are compared with expected ones.
 """
 
-from __future__ import annotations
-
 import argparse
 import faulthandler
 import gc

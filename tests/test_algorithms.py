@@ -1,7 +1,5 @@
 """The registry is consistent: names, sizes, families, implementations and status."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Declared types, JSON and checks of arguments reject invalid values; reading runs no code."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import math

@@ -1,7 +1,5 @@
 """Text of users and files: no writer passes a character that acts on the reader's program."""
 
-from __future__ import annotations
-
 import argparse
 import io
 import json

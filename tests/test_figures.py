@@ -1,7 +1,5 @@
 """Numbers, their units and their formats."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

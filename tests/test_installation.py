@@ -1,7 +1,5 @@
 """What is installed: data, versions, names at first use, and shared libraries before loading."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The public interface: names, fast import, consistent versions, and secrets that are not shown."""
 
-from __future__ import annotations
-
 import configparser
 import doctest
 import importlib

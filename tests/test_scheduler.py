@@ -1,7 +1,5 @@
 """Independent tasks give the same results on a Dask cluster as without it."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """User-defined schemes: by numbers, as a C library, as a Python class."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import os

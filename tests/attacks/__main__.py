@@ -9,8 +9,6 @@ Each attack runs in a separate process, because its memory is measured. Rows of 
 not run are kept. The exit code is 1 if an outcome is not permitted.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

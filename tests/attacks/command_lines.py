@@ -5,8 +5,6 @@ that are wrong, too large or strange for its type, alone and in pairs, and `--sc
 faulty files, classes and libraries of `command_lines`. Each line runs in a folder with `fixtures`.
 """
 
-from __future__ import annotations
-
 import ast
 import itertools
 import json

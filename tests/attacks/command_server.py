@@ -6,8 +6,6 @@ processes that it leaves are detected and ended, and pandas is imported once for
 Reads a request in JSON from each line of stdin and writes a result in JSON.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import os

@@ -4,8 +4,6 @@ A command must end without a traceback, with an exit code that states the outcom
 complete files, so that repeating it succeeds.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

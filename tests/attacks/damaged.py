@@ -4,8 +4,6 @@ An interrupted copy or a full disk leaves such files. Loading a truncated librar
 a signal, and a library that is skipped without a word gives numbers of other code.
 """
 
-from __future__ import annotations
-
 import random
 import shlex
 import shutil

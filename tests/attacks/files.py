@@ -1,7 +1,5 @@
 """Attacks on other files: reading a damaged one returns the written data or raises an error."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

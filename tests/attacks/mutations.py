@@ -1,7 +1,5 @@
 """Damage to bytes: every bit in turn, and at random."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -3,8 +3,6 @@
 The driver is `tests/crypto/native_fuzz.c`; `make fuzz-native` builds it and the libraries.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import subprocess

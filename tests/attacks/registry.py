@@ -1,7 +1,5 @@
 """List of all attacks."""
 
-from __future__ import annotations
-
 from tests.attacks import command_lines, commands, damaged, files, ledgers, native, streams
 from tests.attacks.harness import Attack, Tally, run
 

@@ -3,8 +3,6 @@
 The node must continue to run, close no session of other members, and serve their requests.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

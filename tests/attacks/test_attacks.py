@@ -1,11 +1,8 @@
 """A small part of `make attack`: only permitted outcomes of hostile inputs."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from subprocess import Popen
-from typing import Any
 
 import pytest
 
@@ -144,8 +141,6 @@ FINE = {
         ({"code": 1, "stderr": "pqchain: out of memory"}, True, Outcome.MEMORY),
     ],
 )
-def test_every_defect_is_reported(
-    changes: dict[str, Any], refused: bool, expected: Outcome
-) -> None:
+def test_every_defect_is_reported(changes, refused, expected):
     line = CommandLine(("doctor", "--json"), refused=refused)
     assert command_lines.verdict(line, FINE | changes)[0] is expected

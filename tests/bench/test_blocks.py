@@ -1,7 +1,5 @@
 """Measurements of blocks: the frame must agree with the chain."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

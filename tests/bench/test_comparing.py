@@ -1,7 +1,5 @@
 """Comparison of sides: verdicts, their error rates, and runs that allow none."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

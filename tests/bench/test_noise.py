@@ -1,7 +1,5 @@
 """Noise of the machine: sides of the same code, and what a comparison can find."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """The benchmark of leanXMSS proofs: sizes, rows, reasons, and a real run where it is installed."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path
@@ -54,9 +52,7 @@ def test_sizes_are_signatures_or_merged_proofs() -> None:
             proofs.parse_sizes([size])
 
 
-def test_each_size_is_a_row_and_is_signed_for_once(
-    installed: list[tuple[object, ...]],
-) -> None:
+def test_each_size_is_a_row_and_is_signed_for_once(installed):
     frame = proofs.measure_proofs([(1, 16), (2, 64), (1, 2000)])
     signed = [(start, end) for step, start, end in installed if step == "sign"]
     # The first signatures are timed alone; the order of the others is that of the processors.
@@ -70,9 +66,7 @@ def test_each_size_is_a_row_and_is_signed_for_once(
     assert math.isnan(frame["prove_seconds"][2])
 
 
-def test_kept_signatures_are_not_made_again(
-    installed: list[tuple[object, ...]], tmp_path: Path
-) -> None:
+def test_kept_signatures_are_not_made_again(installed, tmp_path):
     file = tmp_path / "signatures"
     for count in (16, 100, 64):
         proofs.measure_proofs([(1, count)], signatures=file)
@@ -84,9 +78,7 @@ def test_kept_signatures_are_not_made_again(
     assert file.stat().st_size == 100 * proofs._ROW_BYTES
 
 
-def test_a_missing_package_or_instruction_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_package_or_instruction_is_named(monkeypatch, capsys):
     def missing(package: str) -> str:
         raise proofs.PackageNotFoundError(package)
 
@@ -98,9 +90,7 @@ def test_a_missing_package_or_instruction_is_named(
     assert proofs.unavailable_reason() == "this processor lacks pclmulqdq, which py-lean-pq needs"
 
 
-def test_the_command_shows_and_saves_proofs(
-    installed: list[tuple[object, ...]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_shows_and_saves_proofs(installed, tmp_path, capsys):
     file = tmp_path / "proofs.csv"
     assert main(["bench", "--proofs", "16,2x64", "--output", str(file)]) == 0
     shown = capsys.readouterr().out
@@ -113,9 +103,7 @@ def test_the_command_shows_and_saves_proofs(
     assert "--proofs cannot be combined with --algorithm" in capsys.readouterr().err
 
 
-def test_a_measured_prover_has_the_values_of_its_file(
-    installed: list[tuple[object, ...]], tmp_path: Path
-) -> None:
+def test_a_measured_prover_has_the_values_of_its_file(installed, tmp_path):
     file = tmp_path / "proofs.csv"
     results.save(proofs.measure_proofs([(1, 16), (2, 64), (4, 64), (1, 100)]), file)
     prover = provers.read_measured(file)

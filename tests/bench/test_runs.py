@@ -1,7 +1,5 @@
 """Runs: names, histories, concatenation for plots, and sides of a comparison."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

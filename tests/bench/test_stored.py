@@ -1,7 +1,5 @@
 """Bundled runs: found by machine, rejected if they contradict their provenance."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Noise of a run: the ratio of median and minimum of its verifications."""
 
-from __future__ import annotations
-
 import json
 import logging
 import math
@@ -74,9 +72,7 @@ def test_warnings_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert not caplog.messages
 
 
-def test_measuring_states_its_warnings(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_measuring_states_its_warnings(monkeypatch, caplog):
     monkeypatch.setattr(variation, "warnings", lambda frame: [f"Warning: {len(frame)} rows."])
     pq.measure("Ed25519", "verify", rounds=1)
     pq.measure_blocks("Ed25519", transactions=1, threads=1)

@@ -1,9 +1,6 @@
 """Verification time per byte of witness, with verifiers of known times."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -73,9 +70,7 @@ def test_a_ratio_compares_times_of_one_round(known: None) -> None:
     assert fast["cpu_flags"] == "avx2 bmi2 popcnt"
 
 
-def test_what_cannot_run_is_a_row_with_the_reason(
-    known: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_run_is_a_row_with_the_reason(known, monkeypatch):
     frame = witness.measure_witness(["ML-DSA-44", "leanXMSS"], rounds=2)
     reasons = {
         (row["algorithm"], row["implementation"]): row["reason"]
@@ -112,9 +107,7 @@ def test_a_given_scheme_has_no_ratio_because_its_code_cannot_be_timed(known: Non
     assert frame.loc[["Mine"], "byte_ratio"].isna().all()
 
 
-def test_the_command_shows_and_saves(
-    known: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_shows_and_saves(known, tmp_path, capsys):
     file = tmp_path / "witness.csv"
     command = ["gas", "--witness", "--algorithm", "ML-DSA-44", "--rounds", "2"]
     assert main([*command, "--output", str(file)]) == 0

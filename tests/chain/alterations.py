@@ -1,7 +1,5 @@
 """Changes of a signature that need no secret key, and transactions with such signatures."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from copy import copy

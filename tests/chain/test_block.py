@@ -1,7 +1,5 @@
 """Blocks: known bytes, exact packing, and a robust decoder."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Bulk verification of blocks gives exactly the results of single verification."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 import struct

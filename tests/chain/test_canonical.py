@@ -1,7 +1,5 @@
 """No public change of a valid signature gives another that a block accepts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

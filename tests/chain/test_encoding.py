@@ -1,7 +1,5 @@
 """Sizes and identifiers, without cryptography."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,8 +1,6 @@
 """Ledger files: only valid blocks are stored, damaged or forged files are rejected, and crashes, a
 full disk and concurrent processes lose nothing."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -11,7 +9,7 @@ import shutil
 import signal
 import sqlite3
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict, replace
 from hashlib import sha256
@@ -385,9 +383,7 @@ LIMITS = range(0, 100_000, 512)
 @pytest.mark.parametrize(
     ("append", "ends"), [(append_and_end, range(1, 500)), (limited_append, LIMITS)]
 )
-def test_process_ending_within_an_append_loses_nothing(
-    path: Path, append: Callable[[Ledger, int], None], ends: Iterable[int]
-) -> None:
+def test_process_ending_within_an_append_loses_nothing(path, append, ends):
     """Children end at successive points until one completes."""
     stored = {3: 0, 4: 0}
     for end in ends:

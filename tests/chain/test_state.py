@@ -1,7 +1,5 @@
 """The rules of the ledger: each violation has its reason, and balances are conserved."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from dataclasses import replace
@@ -202,9 +200,7 @@ def test_unsealed_chains_accept_any_proposer_and_allowed_algorithms_sign() -> No
 
 @pytest.mark.parametrize("mode", ["inline", "registered", "recovered"])
 @pytest.mark.parametrize("make", [alice, bob, hybrid])
-def test_all_key_modes_are_accepted_over_several_blocks(
-    make: Callable[..., Wallet], mode: str
-) -> None:
+def test_all_key_modes_are_accepted_over_several_blocks(make, mode):
     if mode == "recovered" and make is alice:
         return
     wallet = make(key_mode=mode)
@@ -337,9 +333,7 @@ blocks = st.lists(moves, max_size=4)
 
 
 @given(st.lists(st.tuples(blocks, st.booleans()), max_size=6))
-def test_total_balance_is_conserved(
-    history: list[tuple[list[tuple[int, int, int, int]], bool]],
-) -> None:
+def test_total_balance_is_conserved(history):
     balances = {wallet.address: 50 + 10 * i for i, wallet in enumerate(WALLETS)}
     state = State.genesis(balances)
     # A three-line reference model of balances.

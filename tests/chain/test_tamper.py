@@ -4,8 +4,6 @@ First as an eavesdropper, who cannot repair the header. Then as a dishonest prop
 who flips a bit of a transaction, recomputes the root and seals the block again.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """Transactions: pinned bytes, round trips, sizes without signing, safe decoding."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 
@@ -73,9 +71,7 @@ def test_encoded_transactions_decode_to_themselves(transaction: Transaction) -> 
 
 
 @given(transactions(), st.data())
-def test_truncated_or_extended_transactions_are_malformed(
-    transaction: Transaction, data: st.DataObject
-) -> None:
+def test_truncated_or_extended_transactions_are_malformed(transaction, data):
     cut = data.draw(st.integers(0, len(transaction.encoded) - 1))
     for damaged in (transaction.encoded[:cut], transaction.encoded + b"\0"):
         with pytest.raises(Malformed):

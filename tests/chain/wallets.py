@@ -1,7 +1,5 @@
 """Fixed wallets for known answers, and cheap ones for other tests."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from pqchain.chain import Wallet

@@ -7,8 +7,6 @@ Strikes happen once nodes have made progress: kill:PID kills a process, wait:FIL
 lets the run go on. Writes one line of JSON with the result or the error; its exit code is 0.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

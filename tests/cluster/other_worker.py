@@ -1,7 +1,5 @@
 """Changes to a Dask worker, which imports this module first: what $PQCHAIN_TEST_WORKER says."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -3,8 +3,6 @@
 Run by `make test-cluster`. Timeouts are long, so that a busy machine decides no result.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """Shared by tests of commands: replacements of measurements, and the check of usage errors."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Callable, Sequence

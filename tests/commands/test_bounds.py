@@ -1,7 +1,5 @@
 """Inputs of commands are bounded: longer files are rejected after a bounded read."""
 
-from __future__ import annotations
-
 import os
 import re
 import time
@@ -67,9 +65,7 @@ NAMED_FILES = (
 @pytest.mark.native
 @pytest.mark.parametrize("kind", NOT_REGULAR)
 @pytest.mark.parametrize("line", NAMED_FILES)
-def test_special_file_is_rejected_at_once(
-    line: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run
-) -> None:
+def test_special_file_is_rejected_at_once(line, kind, tmp_path, monkeypatch, run):
     """A device may be endless, and opening a pipe would wait for a writer."""
     monkeypatch.chdir(tmp_path)
     os.mkfifo(tmp_path / "pipe")
@@ -83,9 +79,7 @@ def test_special_file_is_rejected_at_once(
     assert len(said.err.strip().splitlines()) <= 2
 
 
-def test_file_replaced_by_a_pipe_does_not_block(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_replaced_by_a_pipe_does_not_block(tmp_path, monkeypatch):
     path, regular = tmp_path / "file", os.stat_result(Path(__file__).stat())
     os.mkfifo(path)
     monkeypatch.setattr(Path, "stat", lambda *_, **__: regular)
@@ -126,9 +120,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("line", PLACES)
-def test_unwritable_output_is_rejected_before_the_work(
-    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run
-) -> None:
+def test_unwritable_output_is_rejected_before_the_work(line, tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     for name in ("named.svg", "named.html", "named.csv"):
         (tmp_path / name).symlink_to("/dev/null")
@@ -141,9 +133,7 @@ def test_unwritable_output_is_rejected_before_the_work(
 
 @pytest.mark.parametrize("place", ["/", "/etc", "mine"])
 @pytest.mark.parametrize("line", [line for line, place in PLACES.items() if place == "/dev/null"])
-def test_foreign_folders_are_rejected_before_the_work(
-    line: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run
-) -> None:
+def test_foreign_folders_are_rejected_before_the_work(line, place, tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "index.html").write_text("mine")

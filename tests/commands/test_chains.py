@@ -1,7 +1,5 @@
 """`pqchain study` and `whatif`: lists, answers, pages and usage errors."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

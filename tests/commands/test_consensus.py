@@ -1,7 +1,5 @@
 """`pqchain consensus`: scenarios in, tables out, exit codes."""
 
-from __future__ import annotations
-
 import pytest
 
 from pqchain import consensus, results

@@ -1,7 +1,5 @@
 """`pqchain algorithms`, `doctor` and `falcon`."""
 
-from __future__ import annotations
-
 import dataclasses
 from unittest.mock import Mock
 

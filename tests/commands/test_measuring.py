@@ -1,7 +1,5 @@
 """`pqchain bench`, `chain` and `gas`: measurements, output and saved files."""
 
-from __future__ import annotations
-
 import pytest
 
 from pqchain import results

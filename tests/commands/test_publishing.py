@@ -1,7 +1,5 @@
 """Commands for publications: `pqchain compare`, `plot` and `papers`; the example of a library."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

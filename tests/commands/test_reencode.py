@@ -1,7 +1,5 @@
 """`pqchain reencode`: runs, output and exit codes."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """`pqchain reproduce`: the printed counts and path, JSON and exit codes."""
 
-from __future__ import annotations
-
 import pytest
 
 from pqchain import bench

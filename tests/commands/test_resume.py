@@ -1,7 +1,5 @@
 """Interrupted measurements: `--resume` of bench, chain and reproduce."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

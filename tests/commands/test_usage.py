@@ -1,7 +1,5 @@
 """Conventions of every command: wrong use, fast errors, names in any case, presets, schemes."""
 
-from __future__ import annotations
-
 import dataclasses
 import shlex
 import subprocess
@@ -273,9 +271,7 @@ def test_changed_plan_keeps_user_schemes(run) -> None:
         "plot sizes --algorithm MAYO-2,Falcon-512 --output sizes.svg",
     ],
 )  # fmt: skip
-def test_broken_scheme_is_never_shown_without_its_attack(
-    words: str, tmp_path: Path, run, monkeypatch
-) -> None:
+def test_broken_scheme_is_never_shown_without_its_attack(words, tmp_path, run, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path))  # gas times other verifiers if it has them
     monkeypatch.setenv(presets.PRESET_VARIABLE, "quick")

@@ -1,7 +1,5 @@
 """Random scenarios for tests: any costs, every network, every fault."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any, get_args
 

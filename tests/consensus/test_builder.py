@@ -1,7 +1,5 @@
 """Transactions of a block, and the election of delegates."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Certificates, pipelined heights and votes of known validators: closed forms and rejections."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Counter-based random numbers: equal in Python, numpy and compiled code; their effects."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,9 +39,7 @@ _BOUNDS = st.sampled_from([0, 2**60, 2**63, 2**64 - 1])
 
 
 @given(loss=_BOUNDS, delay=_BOUNDS, heal=st.sampled_from([0, 10**6]), kind=st.integers(0, 2))
-def test_compiled_arrivals_are_those_of_the_reference(
-    loss: int, delay: int, heal: int, kind: int
-) -> None:
+def test_compiled_arrivals_are_those_of_the_reference(loss, delay, heal, kind):
     disturbance = Disturbance(
         jitter=(1, 2, 3), loss=(4, 5, 6), delay=(7, 8, 9), loss_below=loss, delay_below=delay,
         delay_ns=12_345, heal_ns=heal,

@@ -1,7 +1,5 @@
 """Networks beyond the paper: growth of latency, and winning schemes."""
 
-from __future__ import annotations
-
 import math
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Faults, safety and liveness; arrivals; rotation of proposers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

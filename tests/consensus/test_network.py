@@ -1,7 +1,5 @@
 """Networks compared with closed forms and with ns-3."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Proof of Luck: how long a block waits, who wins, which nodes switch."""
 
-from __future__ import annotations
-
 import pytest
 
 from pqchain.consensus import model

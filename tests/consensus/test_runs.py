@@ -1,7 +1,5 @@
 """Frames of runs, and means with confidence intervals over seeds."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Max-min fair rates, and the order of messages on shared links."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Sweeps give equal bytes for any executor and after crashes."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
@@ -62,9 +60,7 @@ def _bytes(frame: Any) -> bytes:
     return bytes(frame.to_csv(index=False), "utf-8")
 
 
-def test_processes_and_dask_give_the_same_bytes(
-    cases: list[Scenario], expected: bytes, cluster: Any
-) -> None:
+def test_processes_and_dask_give_the_same_bytes(cases, expected, cluster):
     by_processes = sweep(cases, workers=2, batch=7, engine="simpy")
     by_dask = sweep(cases, scheduler=cluster.scheduler_address, batch=5, engine="simpy")
     assert _bytes(by_processes) == _bytes(by_dask) == expected
@@ -93,9 +89,7 @@ def test_killed_dask_worker_loses_nothing(
     assert _bytes(frame) == expected
 
 
-def test_interrupted_sweep_resumes(
-    cases: list[Scenario], expected: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_sweep_resumes(cases, expected, tmp_path, monkeypatch):
     store = tmp_path / "new folder" / "store.csv"
     ran: list[str] = []
     plain = model.run
@@ -116,9 +110,7 @@ def test_interrupted_sweep_resumes(
     assert len(results.load(store)) == len(cases) == len(ran) - 2
 
 
-def test_progress_counts_blocks_or_scenarios(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_progress_counts_blocks_or_scenarios(capsys):
     case, other = scenario(blocks=3), scenario(seed=1)
     for scenarios, count, unit in (([case], "3/3 ", "block"), ([case, other], "2/2 ", "scenario")):
         sweep(scenarios, workers=1, progress=True)
@@ -144,9 +136,7 @@ def _fails(log: str) -> None:
     raise ValueError("a defect")
 
 
-def test_exception_is_not_retried(
-    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_exception_is_not_retried(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(MODULE, "run_batch", _fails)
     log = tmp_path / "log"
     pool = MODULE._with_processes([(log,)], 1)
@@ -199,9 +189,7 @@ def test_bad_options_are_rejected() -> None:
 @pytest.mark.parametrize(
     "address", ["foo", "nonsense:/1", "bar://host:1", "tcp://host:99999", "tls://host:1"]
 )
-def test_invalid_address_is_rejected_without_a_client(
-    address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invalid_address_is_rejected_without_a_client(address, monkeypatch):
     from dask import distributed
 
     monkeypatch.setattr(distributed, "Client", lambda *positional, **named: pytest.fail("was made"))

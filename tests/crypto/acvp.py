@@ -1,7 +1,5 @@
 """NIST's ACVP vectors, from the module of circl that the adapter in Go pins with a checksum."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

@@ -1,7 +1,5 @@
 """The builds of liboqs that tests compare, permitted skips, and sets that sign slowly."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 from pathlib import Path

@@ -4,8 +4,6 @@ Slow and independent of the C code: polynomials are lists of integers, products 
 multiplication, and quotients come from floating point and are multiplied back to check them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from hashlib import shake_256
 

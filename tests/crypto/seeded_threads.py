@@ -7,8 +7,6 @@ Every seeded result must equal that of its seed alone, and no unseeded key may r
 equal a seeded one. A process that dies is a failure.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Batch verification gives the verdicts of single verification for any thread count."""
 
-from __future__ import annotations
-
 import random
 from functools import cache
 
@@ -36,9 +34,7 @@ def batch(name: str, *, one_key: bool) -> tuple[list[bytes], list[bytes], list[b
 
 @pytest.mark.parametrize("one_key", [True, False])
 @pytest.mark.parametrize(("name", "implementation"), OFFERED)
-def test_batch_verdicts_equal_single_verdicts(
-    name: str, implementation: str, one_key: bool
-) -> None:
+def test_batch_verdicts_equal_single_verdicts(name, implementation, one_key):
     signer = open_signer(name, implementation)
     messages, signatures, public_keys = batch(name, one_key=one_key)
     rng = random.Random(f"{name} {one_key}")

@@ -6,8 +6,6 @@ BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_, with the inputs of `test_known_answ
 messages and aggregates of Ethereum are those of ethereum/bls12-381-tests (sign, aggregate).
 """
 
-from __future__ import annotations
-
 from functools import cache
 from hashlib import sha256
 from random import Random

@@ -5,8 +5,6 @@ must give the digests of NIST's known answers. pqchain's libraries must give the
 they give on this machine: keys, signatures and verdicts.
 """
 
-from __future__ import annotations
-
 import shutil
 import struct
 import subprocess

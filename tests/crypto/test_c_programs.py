@@ -1,7 +1,5 @@
 """C programs compiled and run by tests: hostile calls, constant time, threads, 128-bit integers."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -43,9 +41,7 @@ def completed(*command: str | Path, **variables: str) -> subprocess.CompletedPro
 
 @pytest.mark.native
 @pytest.mark.parametrize(("implementation", "name"), DIGESTS)
-def test_fuzzed_keys_and_batches_give_pinned_results(
-    tmp_path: Path, implementation: str, name: str
-) -> None:
+def test_fuzzed_keys_and_batches_give_pinned_results(tmp_path, implementation, name):
     """A small part of `make fuzz-native`."""
     need(implementation, name)
     sanitize = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -114,9 +110,7 @@ CODE = {
     ("name", "argument"),
     [*((name, "1" if "slhdsa" in name else "2") for name in CODE), ("hawk-ref", "leak")],
 )
-def test_signing_has_no_secret_dependent_branches_or_addresses(
-    name: str, argument: str, tmp_path: Path
-) -> None:
+def test_signing_has_no_secret_dependent_branches_or_addresses(name, argument, tmp_path):
     """Constant-time claims under valgrind; a leak in the driver is detected."""
     if shutil.which("valgrind") is None or not Path("/usr/include/valgrind").is_dir():
         pytest.skip("needs valgrind with its headers (Debian: valgrind)")

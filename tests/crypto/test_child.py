@@ -1,7 +1,5 @@
 """Ends of child processes: nothing that a program started goes on."""
 
-from __future__ import annotations
-
 import sys
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The classical baseline: official vectors, agreement of implementations, malformed keys."""
 
-from __future__ import annotations
-
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor

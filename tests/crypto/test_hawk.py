@@ -1,7 +1,5 @@
 """Hawk: official vectors, a Python model, the sampler's tables, equal variants."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal, getcontext
 from functools import cache

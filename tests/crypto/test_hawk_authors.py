@@ -1,7 +1,5 @@
 """PQCHAIN_HAWK_SOURCE builds the authors' code; here a substitute with its interface."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -113,9 +111,7 @@ def tools() -> None:
 
 @pytest.mark.native
 @pytest.mark.parametrize("inside", ["", "src"])
-def test_authors_hawk_code_builds_into_a_library(
-    tools: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: str
-) -> None:
+def test_authors_hawk_code_builds_into_a_library(tools, tmp_path, monkeypatch, inside):
     code = tmp_path / "authors" / inside
     code.mkdir(parents=True)
     (code / "hawk.h").write_text(INTERFACE, encoding="utf-8")

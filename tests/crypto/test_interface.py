@@ -1,7 +1,5 @@
 """Argument checks before every implementation, with recording implementations."""
 
-from __future__ import annotations
-
 import pytest
 
 from pqchain.algorithms import get

@@ -272,9 +272,7 @@ def forgotten(patch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "fault", [unlocked, unsynced, unsynced_folder, enabled_first, state_first, forgotten]
 )
-def test_planted_faults_are_found(
-    world: World, fault: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_planted_faults_are_found(world, fault, monkeypatch):
     fault(monkeypatch)
     with pytest.raises(AssertionError):
         for scenario in SCENARIOS:

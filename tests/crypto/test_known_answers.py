@@ -5,8 +5,6 @@ response files. The text is built here, with the generator of NIST's test progra
 of randomness of the C code.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from hashlib import sha256

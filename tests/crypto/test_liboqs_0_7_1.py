@@ -3,8 +3,6 @@
 Known answers, boundaries of Dilithium and stacks are tested in the files of those names.
 """
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Properties of every algorithm of the default build."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from functools import cache
 from random import Random

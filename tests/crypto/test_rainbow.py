@@ -1,7 +1,5 @@
 """Rainbow: known answers, and equality with the portable code of liboqs."""
 
-from __future__ import annotations
-
 import ctypes
 from functools import cache
 from random import Random

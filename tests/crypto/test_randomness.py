@@ -1,7 +1,5 @@
 """Seeded randomness: one source per thread, nested blocks, errors, misused blocks."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
@@ -198,9 +196,7 @@ def test_interruption_before_a_draw_of_a_function_is_an_error(interruption: int)
 @pytest.mark.parametrize("interruption", [signal.SIGALRM], indirect=True)
 @pytest.mark.parametrize("alarms", [100, pytest.param(1000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("operation", ["generate_keypair", "sign"])
-def test_alarms_at_random_moments_are_raised(
-    operation: str, alarms: int, interruption: int
-) -> None:
+def test_alarms_at_random_moments_are_raised(operation, alarms, interruption):
     signer, moments = open_signer("Falcon-512"), random.Random(alarms)
     _, secret_key = signer.generate_keypair()
     arguments = (b"message", secret_key) if operation == "sign" else ()

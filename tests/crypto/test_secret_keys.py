@@ -1,7 +1,5 @@
 """Keys that implementations reject, and public keys that a verifier keeps decoded."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
@@ -36,9 +34,7 @@ def packed(key: bytes, first_bit: int, bits: int, number: int) -> bytes:
 
 
 @pytest.mark.parametrize(("name", "implementation"), implementations(*MODULES))
-def test_coefficients_of_s1_and_s2_out_of_range_are_rejected(
-    name: str, implementation: str
-) -> None:
+def test_coefficients_of_s1_and_s2_out_of_range_are_rejected(name, implementation):
     need(implementation, name)
     signer = open_signer(name, implementation)
     public_key, secret_key = signer.generate_keypair()

@@ -1,7 +1,5 @@
 """SHRINCS: the proposal's vectors by their digests, every leaf, wrong signatures and arguments."""
 
-from __future__ import annotations
-
 import csv
 import io
 from hashlib import sha256

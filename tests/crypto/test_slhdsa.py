@@ -1,7 +1,5 @@
 """SLH-DSA: known answers of ACVP, equal builds, wrong signatures, damaged keys, pre-hash."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from functools import cache

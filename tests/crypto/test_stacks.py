@@ -4,8 +4,6 @@ Otherwise the process would crash, so these tests run in separate processes. McE
 liboqs 0.7.1 makes keys on 3 MiB, MAYO and CROSS sign and verify on up to 1 MiB.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """XMSS and LMS: known answers, rejected keys and signatures, and no leaf used twice."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -121,9 +119,7 @@ def test_a_key_of_another_parameter_set_does_not_sign() -> None:
 
 
 @pytest.mark.parametrize("reserved", [25, pytest.param(0, marks=pytest.mark.long)])
-def test_each_signature_uses_the_next_leaf_and_the_last_one_is_the_last(
-    key: StatefulSigner, tmp_path: Path, reserved: int
-) -> None:
+def test_each_signature_uses_the_next_leaf_and_the_last_one_is_the_last(key, tmp_path, reserved):
     leaves = [*range(3), *range(3 + reserved, 31)]
     signatures = [key.sign(b"%d" % i) for i in leaves[:3]]
     if reserved:
@@ -215,9 +211,7 @@ def test_an_invalid_reservation_uses_no_leaf(key: StatefulSigner, tmp_path: Path
     assert leaf(key.sign(b""), LMS) == 0
 
 
-def test_no_other_file_is_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new: Callable[[Path], StatefulSigner]
-) -> None:
+def test_no_other_file_is_changed(tmp_path, monkeypatch, new):
     for name in ("a.new", "a.lock", "a.key.lock", "victim"):
         (tmp_path / name).write_text(name)
     (tmp_path / "b.state").symlink_to("victim")
@@ -271,9 +265,7 @@ def test_a_state_file_of_another_range_is_refused(key: StatefulSigner, tmp_path:
 
 
 @pytest.mark.parametrize("call", ["sign", "close"])
-def test_a_handler_of_a_signal_uses_no_leaf_of_a_reservation(
-    key: StatefulSigner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
-) -> None:
+def test_a_handler_of_a_signal_uses_no_leaf_of_a_reservation(key, tmp_path, monkeypatch, call):
     skip = key._skip
 
     def interrupted(count: int) -> None:
@@ -290,9 +282,7 @@ def test_a_handler_of_a_signal_uses_no_leaf_of_a_reservation(
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_close_waits_for_a_signature_of_another_thread(
-    key: StatefulSigner, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_close_waits_for_a_signature_of_another_thread(key, monkeypatch):
     begun, rename, signatures = threading.Event(), os.rename, list[bytes]()
 
     def slow(*arguments: Any, **folders: Any) -> None:

@@ -1,7 +1,5 @@
 """User code that crashes, exits, hangs, prints or returns wrong values gives one error or row."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -275,9 +273,7 @@ def test_result_that_is_not_json_is_a_failure() -> None:
         isolation.call("signal:pause", limit_seconds=1.0)
 
 
-def test_empty_module_path_entry_is_not_passed_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_empty_module_path_entry_is_not_passed_on(tmp_path, monkeypatch):
     (tmp_path / "planted.py").write_text("def answer():\n    return 1\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", ["", *filter(None, sys.path)])

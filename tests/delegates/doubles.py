@@ -1,7 +1,5 @@
 """Test doubles of delegates: fast signatures, a store on a disk, a faulty delegate, runs."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 

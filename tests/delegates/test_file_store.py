@@ -1,7 +1,5 @@
 """The durable store of a delegate: crashes, damage and other chains."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -6,8 +6,6 @@ The messages of seven delegates under faults are recorded, then damaged, shuffle
 one of them. It may vote once in a view, and only for valid blocks.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 from collections import Counter

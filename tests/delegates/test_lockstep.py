@@ -1,7 +1,5 @@
 """Equality of executed delegates and the model, to the nanosecond."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

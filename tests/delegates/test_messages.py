@@ -1,7 +1,5 @@
 """Encoding of messages, byte by byte."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,5 @@
 """Execution modes of a scenario, and rejected options."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

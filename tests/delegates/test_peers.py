@@ -1,7 +1,5 @@
 """Limits of the bytes that a peer can make a delegate or an observer buffer."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Calibration of the law "host", and its predictions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

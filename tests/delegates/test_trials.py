@@ -5,8 +5,6 @@ As a program: after how many seeds of random faults each mistake is found.
     python tests/delegates/test_trials.py [--scheduler tls://host:8786]
 """
 
-from __future__ import annotations
-
 import argparse
 import copy
 import sys

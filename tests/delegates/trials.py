@@ -12,8 +12,6 @@ them, and no final block may have changed. Signatures are keyed hashes, which ar
 `--signatures` asks for real ones.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import importlib

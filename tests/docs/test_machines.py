@@ -1,7 +1,5 @@
 """The page of all machines: rows, files and histories."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Commands and examples of the pages and the README run with the stated output."""
 
-from __future__ import annotations
-
 import doctest
 import importlib.util
 import os
@@ -50,9 +48,7 @@ def test_task_pages_have_examples() -> None:
 
 @pytest.mark.native
 @pytest.mark.parametrize("page", with_examples(), ids=lambda page: page.stem)
-def test_page_examples_give_the_stated_output(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_page_examples_give_the_stated_output(page, tmp_path, monkeypatch):
     """The blocks of a page run in sequence."""
     monkeypatch.chdir(tmp_path)
     small(monkeypatch)  # works model a million nodes

@@ -1,7 +1,5 @@
 """Shared by tests of Falcon: the RTL engine, built once by the first worker, and signers."""
 
-from __future__ import annotations
-
 import fcntl
 import shutil
 import subprocess

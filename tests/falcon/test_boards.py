@@ -1,7 +1,5 @@
 """Builds of the boards: register map, Vivado scripts with mocked commands, bitstream of a ULX3S."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -230,9 +228,7 @@ def test_changed_list_is_noticed(monkeypatch, tmp_path: Path, capsys) -> None:
     ("old", "new", "message"),
     [("0x04", "0x00", "offsets"), ("0x04", "0x06", "offsets"), ('"GIER"', '"CTRL"', "names")],
 )
-def test_impossible_description_is_rejected(
-    old: str, new: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_impossible_description_is_rejected(old, new, message, tmp_path, monkeypatch):
     text = (registers.RTL / "registers.toml").read_text(encoding="utf-8")
     (tmp_path / "registers.toml").write_text(text.replace(old, new, 1), encoding="utf-8")
     monkeypatch.setattr(registers, "RTL", tmp_path)

@@ -1,7 +1,5 @@
 """Bit-exact kernels, and the sampler's recorded answers and distribution."""
 
-from __future__ import annotations
-
 import math
 import random
 import shutil

@@ -1,7 +1,5 @@
 """Exact operation counts, the documented model, and Table 3."""
 
-from __future__ import annotations
-
 import random
 from array import array
 from dataclasses import replace
@@ -56,9 +54,7 @@ def test_operation_counts_equal_the_signer(degree: int) -> None:
         (model.ENGINES[3], 512, 3_639_894), (model.ENGINES[3], 1024, 7_986_109),
     ],
 )  # fmt: skip
-def test_cycles_equal_the_hand_calculation(
-    engine: model.SigningEngine, degree: int, cycles: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cycles_equal_the_hand_calculation(engine, degree, cycles, monkeypatch):
     """Calculated by hand with mean attempts of 200 signatures of one key and rounded counts."""
     monkeypatch.setattr(model, "MEAN_ATTEMPTS", {512: 1779.7, 1024: 3499.6})
     assert sum(model.engine_cycles(degree, engine).values()) == pytest.approx(cycles, rel=1e-5)

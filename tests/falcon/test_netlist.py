@@ -4,8 +4,6 @@ The long checks (10^7 operands per unit, 100 known answers, every error of the b
 `make -C hls_kernels rtl-test`; these tests take a minute.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator
@@ -111,9 +109,7 @@ def test_request_without_a_key_fails_as_in_the_kernel(filled: int, chip: netlist
 
 
 @pytest.mark.parametrize(("abort", "cycles"), [(0, 9_000), (0, 300_123), (1, 500), (1, 200_001)])
-def test_stopped_attempt_is_wiped_and_the_next_is_right(
-    abort: int, cycles: int, chip: netlist.Netlist
-) -> None:
+def test_stopped_attempt_is_wiped_and_the_next_is_right(abort, cycles, chip):
     """A reset, or an abort by the host, which writes nothing to its memory."""
     response = bytearray(kernel.response_bytes(9))
     chip.map(0, request_of(512))
@@ -209,9 +205,7 @@ def test_auto_opens_a_serial_device_only_when_it_is_named(device: Path) -> None:
 @pytest.mark.parametrize("up", [False, True], ids=["to the board", "from the board"])
 @pytest.mark.parametrize("kind", FAULTS)
 @pytest.mark.parametrize("later", [2, pytest.param(600, marks=pytest.mark.long)])
-def test_damaged_line_gives_an_error_and_no_signature(
-    device: Path, kind: str, up: bool, later: int
-) -> None:
+def test_damaged_line_gives_an_error_and_no_signature(device, kind, up, later):
     """Clearing and reading the version take 11 and 15 bytes down, 9 and 13 up."""
     # Up, an attempt has 10 short answers before the 1,024 bytes of the response.
     at = (22 if up else 26) + later

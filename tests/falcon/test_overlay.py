@@ -1,7 +1,5 @@
 """Failures of pynq and the overlay, with a substitute of pynq that raises them at each stage."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Iterator
@@ -179,9 +177,7 @@ def test_failure_while_signing(pynq: Pynq, bitstream: Path, stage: str, error: E
     assert len(pynq.buffers) == count, "a board that failed is not used again"
 
 
-def test_buffers_are_kept_after_an_interrupt(
-    pynq: Pynq, bitstream: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_buffers_are_kept_after_an_interrupt(pynq, bitstream, monkeypatch):
     signer = FalconSigner(512, "auto", bitstream=bitstream)
     _, secret_key = signer.generate_keypair()
     pynq.running = True
@@ -193,9 +189,7 @@ def test_buffers_are_kept_after_an_interrupt(
     assert signer.backend == "overlay"
 
 
-def test_faults_of_pqchain_are_not_failures_of_the_board(
-    pynq: Pynq, bitstream: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_faults_of_pqchain_are_not_failures_of_the_board(pynq, bitstream, monkeypatch):
     signer = FalconSigner(512, "auto", bitstream=bitstream)
     _, secret_key = signer.generate_keypair()
     monkeypatch.setattr(kernel, "encode_signature", lambda *given: given[9])
@@ -206,9 +200,7 @@ def test_faults_of_pqchain_are_not_failures_of_the_board(
 @pytest.mark.parametrize(
     "error", [ERRORS[0], ImportError("broken"), SyntaxError("broken")], ids=repr
 )
-def test_failure_while_pynq_is_imported(
-    pynq: Pynq, bitstream: Path, error: Exception, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failure_while_pynq_is_imported(pynq, bitstream, error, monkeypatch):
     real, failing = importlib.import_module, Mock(side_effect=error)
     monkeypatch.setattr(
         importlib, "import_module", lambda name: (failing if name == "pynq" else real)(name)

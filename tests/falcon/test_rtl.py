@@ -1,7 +1,5 @@
 """Recorded figures of the RTL engine: complete, up to date, and compared with the model."""
 
-from __future__ import annotations
-
 from itertools import chain
 
 import pandas as pd
@@ -46,9 +44,7 @@ def test_phases_add_up_to_an_attempt(configuration: str, degree: int) -> None:
 @pytest.mark.parametrize(
     ("configuration", "transforms"), [(rtl.COMPACT, 7), (rtl.FAST, 3), (rtl.NEW_KEY, 7)]
 )
-def test_transform_cycles_equal_the_microcode(
-    degree: int, configuration: str, transforms: int
-) -> None:
+def test_transform_cycles_equal_the_microcode(degree, configuration, transforms):
     """Transforms of logn - 1 passes, each of n/4 iterations of 6 cycles and a tail."""
     cycles = phases(degree, configuration)["mean"]["transforms"]
     forward = next(kernel for kernel in KERNELS[rtl.COMPACT] if kernel.name == "forward")

@@ -1,7 +1,5 @@
 """`FalconSigner`: equal signatures from every back end, and errors."""
 
-from __future__ import annotations
-
 import random
 from hashlib import sha256
 from typing import Any

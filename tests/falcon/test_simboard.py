@@ -3,8 +3,6 @@
 `make test-board` makes an environment with pynq and runs this there.
 """
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import Any
@@ -107,9 +105,7 @@ def test_buffers_are_flushed_before_the_start_and_invalidated_after_it(core: str
 
 @CORES
 @pytest.mark.parametrize("fault", ["flush", "invalidate", "flips"])
-def test_bad_signature_from_the_board_is_not_returned(
-    fault: str, core: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bad_signature_from_the_board_is_not_returned(fault, core, monkeypatch):
     """Flipped bits, and a forgotten flush or invalidation."""
     faults = simboard.BoardFaults(flips=fault == "flips")
     signer, device, secret_key = board_signer(faults, core=core)

@@ -1,7 +1,5 @@
 """Verification of the RTL engine: coverage, lint, proofs by yosys, and the t-test on cycles."""
 
-from __future__ import annotations
-
 import math
 import re
 import shutil
@@ -143,9 +141,7 @@ def test_yosys_elaborates_the_engine(yosys: str) -> None:
     ids=lambda value: value.module if isinstance(value, proofs.Proof) else value[0][:20] or "sound",
 )
 @pytest.mark.timeout(300)
-def test_every_property_is_proved_and_no_injected_fault_is(
-    proof: proofs.Proof, broken: tuple[str, str], yosys: str
-) -> None:
+def test_every_property_is_proved_and_no_injected_fault_is(proof, broken, yosys):
     proved, said = proofs.prove(proof, yosys, broken=broken)
     assert proved == (broken == SOUND), said[-3000:]
 

@@ -4,8 +4,6 @@
 on the loopback interface, and the server always ends with the module.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

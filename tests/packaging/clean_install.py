@@ -10,8 +10,6 @@ Interpreters are looked for in PQCHAIN_PYTHONS (files, separated by colons), on 
 pyenv and uv keep theirs. A version that is not found is named; it fails only with --all.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -6,8 +6,6 @@ The environment has Python 3.10 and the packages of ubuntu-22.04.txt. The comman
 pages; pynq finds a simulated board. A command or test that is not run is printed with the reason.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import resource

@@ -3,8 +3,6 @@
 The Python has Debian's numpy and pandas, and no other compiled package.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

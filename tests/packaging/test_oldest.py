@@ -1,7 +1,5 @@
 """The commands of the board pages that `make test-oldest` runs, without its environment."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -4,8 +4,6 @@ Each of the three fetch methods is tested with a small tree and substitutes for 
 and git, so that nothing is fetched.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

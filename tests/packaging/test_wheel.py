@@ -1,7 +1,5 @@
 """Every wheel and the sdist in dist/; run by `make test-wheel`."""
 
-from __future__ import annotations
-
 import json
 import re
 import struct

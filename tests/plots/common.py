@@ -1,7 +1,5 @@
 """Functions that read the contents of axes."""
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb

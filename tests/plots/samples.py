@@ -1,7 +1,5 @@
 """A small frame for every kind of plot."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Axes, figures, files, colours and marks of all plots."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Plots of re-encoding: values and labels."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Plots of sizes: values and labels."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Plots of times: values and labels."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Plots of a study: values and labels."""
 
-from __future__ import annotations
-
 from matplotlib.colors import to_hex, to_rgb, to_rgba
 
 from pqchain import plots

@@ -1,7 +1,5 @@
 """Small replays on the virtual clock, and a recording transport for one node."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pqchain.reencode import runs

@@ -1,7 +1,5 @@
 """Tables and texts in a terminal: every word whole, nothing wider than the terminal, colours."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

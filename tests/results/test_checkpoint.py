@@ -1,7 +1,5 @@
 """Values of an unfinished computation."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 

@@ -1,7 +1,5 @@
 """Checksummed JSON: equal content passes with any spacing; other content is rejected."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -12,9 +12,7 @@ from pqchain.errors import UsageError
 from pqchain.results import files
 
 
-def test_failed_write_keeps_the_old_file_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_write_keeps_the_old_file_only(tmp_path, monkeypatch):
     path = tmp_path / "page.html"
     files.write_atomically(path, "old")
 
@@ -100,9 +98,7 @@ def test_scratch_folder_is_removed_even_after_an_error(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_stale_scratch_folders_are_removed_and_used_ones_kept(
-    tmp_path: Path,
-) -> None:
+def test_stale_scratch_folders_are_removed_and_used_ones_kept(tmp_path):
     command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -132,9 +128,7 @@ def test_other_files_are_kept(tmp_path: Path) -> None:
     assert (elsewhere / "file").exists()
 
 
-def test_folder_removed_before_its_lock_is_recreated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folder_removed_before_its_lock_is_recreated(tmp_path, monkeypatch):
     made = files.tempfile.mkdtemp
     lost = []
 

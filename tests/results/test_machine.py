@@ -1,7 +1,5 @@
 """Provenance describes the machine without identifying its owner."""
 
-from __future__ import annotations
-
 import getpass
 import json
 import platform

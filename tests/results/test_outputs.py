@@ -1,7 +1,5 @@
 """Output folders: foreign files are neither replaced nor removed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

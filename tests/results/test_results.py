@@ -1,7 +1,5 @@
 """Frames match their contracts, and files restore every bit and the provenance."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -55,9 +53,7 @@ def frames(draw: st.DrawFn) -> tuple[Contract, pd.DataFrame]:
 
 @settings(max_examples=50, deadline=None)
 @given(frames())
-def test_saved_frame_loads_bit_for_bit(
-    tmp_path_factory: pytest.TempPathFactory, case: tuple[Contract, pd.DataFrame]
-) -> None:
+def test_saved_frame_loads_bit_for_bit(tmp_path_factory, case):
     contract, frame = case
     path = tmp_path_factory.mktemp("saved") / "table.csv"
     results.save(frame, path, contract=contract, provenance=PROVENANCE)
@@ -260,9 +256,7 @@ def test_wrong_sidecar_with_the_right_checksum_is_rejected(tmp_path: Path, kind:
         (b"verify", b"$\\frac$"), (b"liboqs-0.13/avx2", b"@SUM(1)"), (b"Falcon-512", b"\0"),
     ],
 )  # fmt: skip
-def test_wrong_table_with_the_right_checksum_is_rejected(
-    tmp_path: Path, old: bytes, new: bytes
-) -> None:
+def test_wrong_table_with_the_right_checksum_is_rejected(tmp_path, old, new):
     path = results.save(measurement(), tmp_path / "a.csv", contract=MEASUREMENT)
     table = path.read_bytes()
     assert old in table
@@ -357,9 +351,7 @@ def test_foreign_files_are_not_replaced(tmp_path: Path, name: str, text: str) ->
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {name: text}
 
 
-def test_complete_and_partial_saves_are_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_complete_and_partial_saves_are_replaced(tmp_path, monkeypatch):
     path, written = tmp_path / "a.csv", []
     write = files.write_atomically
 

@@ -1,7 +1,5 @@
 """A small plan with synthetic costs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pqchain.algorithms import get

@@ -1,7 +1,5 @@
 """User-defined schemes from a file, the command line and Python."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """A minimal node: it dials every other node, sends numbers and expects them back."""
 
-from __future__ import annotations
-
 from pqchain.errors import DataError, PqchainError
 from pqchain.reencode.protocol.messages import MessageParser, pack
 from pqchain.wire.node import Task

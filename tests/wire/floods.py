@@ -6,8 +6,6 @@ disconnected. The calling process is an honest member that dials the victim agai
 Loopback only; a flood ends early when the victim has grown by `STOP_MB`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """Nodes connected in memory (`Pair`, `NativePair`) or over loopback (`Mesh`)."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from pathlib import Path

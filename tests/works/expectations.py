@@ -1,7 +1,5 @@
 """Expected contents of each work, cells of its tables, and its text if available."""
 
-from __future__ import annotations
-
 import csv
 import re
 import sys

@@ -1,7 +1,5 @@
 """Measurement frames of a few rows, and measurements that repeat the printed times."""
 
-from __future__ import annotations
-
 import math
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Tables 5 and 6 of the PQ-DPoL paper: every cell, the fit, and predictions."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

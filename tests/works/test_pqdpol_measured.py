@@ -1,7 +1,5 @@
 """Tables 5 and 6 executed: rows of runs, and verdicts on the paper's statements."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 

@@ -6,8 +6,6 @@ PROGRAM is the compiled fuzz.c of this folder; FOLDER has a folder for each libr
 `pqchain/native` does. `make fuzz-conform` builds both with sanitizers.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -4,8 +4,6 @@ Honest signatures never come near these boundaries: known-answer tests pass with
 does not check the bound on z at all, such as the uncorrected AVX2 code of liboqs 0.13.0.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from functools import cache, partial

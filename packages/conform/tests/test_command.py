@@ -1,7 +1,5 @@
 """`pqchain conform`, and the vector files of other projects that it reads."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The vectors: equal verdicts of all oracles, one probed rule each, and reproducible bytes."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

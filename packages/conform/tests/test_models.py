@@ -1,7 +1,5 @@
 """The models compared with independent C code, published vectors and the definitions."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Verifiers in other processes: correct, wrong and failing ones, and the counts of verdicts."""
 
-from __future__ import annotations
-
 import json
 import math
 import time

@@ -1,7 +1,5 @@
 """Nodes on the workers of a local Dask cluster; tests/cluster has machines of their own."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -1,7 +1,5 @@
 """Processes of nodes: reports, one message where they fail, and nothing left where one ends."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import os

@@ -5,8 +5,6 @@
 Each check runs in a separate process, because gRPC's threads are unsafe in a process that forks.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import socket

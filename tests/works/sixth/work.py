@@ -1,7 +1,5 @@
 """A fictional sixth work with a computation and a judged statement."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from pqchain.results import Contract
