@@ -12,15 +12,6 @@ import pytest
 
 from pqchain import checks, errors
 from pqchain.checks import Doc, Ge, Gt, Le, SentError, TypedDict, declared
-from pqchain.errors import (
-    DataError,
-    PackageMissing,
-    PqchainError,
-    UnknownName,
-    Unsupported,
-    UsageError,
-    WrongValues,
-)
 from pqchain.figures import SECONDS, Figure, Kind
 from pqchain.wire.drivers.job import NodeResult
 
@@ -79,20 +70,20 @@ class Example:
     ],
 )  # fmt: skip
 def test_values_outside_their_declaration_are_rejected(changes, message):
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(errors.UsageError) as caught:
         Example(**changes)
     assert str(caught.value).startswith(message)
-    with pytest.raises(UsageError):
+    with pytest.raises(errors.UsageError):
         dataclasses.replace(Example(), **changes)
 
 
 def test_all_wrong_values_are_in_one_message():
-    with pytest.raises(WrongValues) as caught:
+    with pytest.raises(errors.WrongValues) as caught:
         Example(blocks=0, law="mash", slow=(1, -1, 10), away=1)
     assert list(caught.value.problems) == ["blocks", "law", "slow", "away"]
     assert len(str(caught.value).splitlines()) == 4
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
-    with pytest.raises(UsageError, match="values of Example must be named; got 1"):
+    with pytest.raises(errors.UsageError, match="values of Example must be named; got 1"):
         Example(1)
 
 
@@ -132,7 +123,7 @@ def test_declarations_are_what_a_command_needs():
 
 @pytest.mark.parametrize("value", ["a\0b", Path("\0"), b"a", 7, None])
 def test_path_must_have_no_nul(value):
-    with pytest.raises(UsageError, match="name must be a path without NUL; got "):
+    with pytest.raises(errors.UsageError, match="name must be a path without NUL; got "):
         checks.file_path("name", value)
     assert checks.file_path("name", "a/b") == checks.file_path("name", Path("a/b")) == Path("a/b")
 
@@ -173,10 +164,10 @@ def test_values_are_read_as_they_were_written(value, kind):
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
-        (UsageError("why"), UsageError),
-        (UnknownName("mode", "a", ["b"], "x"), UsageError),
-        (PackageMissing("no"), Unsupported),
-        (PqchainError("a: b"), PqchainError),
+        (errors.UsageError("why"), errors.UsageError),
+        (errors.UnknownName("mode", "a", ["b"], "x"), errors.UsageError),
+        (errors.PackageMissing("no"), errors.Unsupported),
+        (errors.PqchainError("a: b"), errors.PqchainError),
     ],
 )
 def test_message_and_nearest_class_of_an_error_are_kept(error, kind):
@@ -203,14 +194,14 @@ class Hostile:
     ],
 )  # fmt: skip
 def test_values_of_other_types_are_rejected(text, kind):
-    with pytest.raises(DataError, match=r"^it (cannot be read|has a wrong part)"):
+    with pytest.raises(errors.DataError, match=r"^it (cannot be read|has a wrong part)"):
         checks.loads(text, kind, "it")
 
 
 def test_length_of_a_text_is_limited(monkeypatch):
     monkeypatch.setattr(checks, "MAX_CHARACTERS", 10)
     assert checks.loads("[1,2,3]", list[int], "it") == [1, 2, 3]
-    with pytest.raises(DataError, match="at most 10 characters"):
+    with pytest.raises(errors.DataError, match="at most 10 characters"):
         checks.loads("[1,2,3,4,5]", list[int], "it")
 
 
@@ -223,9 +214,9 @@ CLASSES = [
 KNOWN = ("Falcon-512", "Falcon-1024", "Dilithium2")
 
 
-def make(kind: type[PqchainError]) -> PqchainError:
+def make(kind: type[errors.PqchainError]) -> errors.PqchainError:
     """Build an error of a class."""
-    if issubclass(kind, UnknownName):
+    if issubclass(kind, errors.UnknownName):
         return kind("algorithm", "Falcon512", KNOWN, "`pqchain algorithms`.")
     if kind is errors.WrongValues:
         return kind({"blocks": "blocks must be 1; got 2."})
@@ -233,7 +224,7 @@ def make(kind: type[PqchainError]) -> PqchainError:
 
 
 @pytest.mark.parametrize("kind", CLASSES)
-def test_every_error_survives_pickling(kind: type[PqchainError]) -> None:
+def test_every_error_survives_pickling(kind: type[errors.PqchainError]) -> None:
     error = make(kind)
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is kind
@@ -252,12 +243,12 @@ def test_unknown_name_suggests_the_nearest() -> None:
 
 @pytest.mark.parametrize("name", [None, 7, b"Falcon-512", ("a",), "", "xyzzy"])
 def test_name_need_not_be_text(name: object) -> None:
-    assert repr(name) in str(UnknownName("algorithm", name, KNOWN, "the list."))
+    assert repr(name) in str(errors.UnknownName("algorithm", name, KNOWN, "the list."))
 
 
 @pytest.mark.parametrize("name", ["xyzzy", "frobnicate"])
 def test_distant_name_suggests_nothing(name: str) -> None:
-    error = UnknownName("command", name, ["native", *KNOWN], "`pqchain --help`.")
+    error = errors.UnknownName("command", name, ["native", *KNOWN], "`pqchain --help`.")
     assert str(error) == f"unknown command '{name}'. See `pqchain --help`."
 
 

@@ -9,17 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pqchain.chain import (
-    Block,
-    Credential,
-    Header,
-    Rules,
-    State,
-    Transaction,
-    encoded_size,
-    header_bytes,
-    pack,
-)
+from pqchain import chain
 from pqchain.chain.block import GROUP, transactions_root
 from pqchain.chain.encoding import VERSION, KeyForm
 from pqchain.consensus import Layout
@@ -30,12 +20,12 @@ from tests.chain.wallets import alice, bob, fresh, hybrid, proposer
 GOLDEN = Path(__file__).parent.parent / "vectors" / f"chain_v{VERSION}.json"
 
 
-def golden_state() -> State:
+def golden_state() -> chain.State:
     balances = {alice().address: 1000, bob().address: 500, hybrid().address: 70}
-    return State.genesis(balances, Rules(chain=9))
+    return chain.State.genesis(balances, chain.Rules(chain=9))
 
 
-def golden_block() -> Block:
+def golden_block() -> chain.Block:
     registering = hybrid(key_mode="registered")
     transactions = [
         alice().transfer(bob().address, 300, nonce=0, chain=9, data=b"rent"),
@@ -53,18 +43,18 @@ def test_block_encoding_is_pinned() -> None:
     assert block.hash().hex() == golden["block_hash"]
     assert state.tip.hex() == golden["genesis_hash"]
     assert [t.identifier.hex() for t in block.transactions] == golden["transaction_identifiers"]
-    assert Block.decode(bytes.fromhex(golden["block"])) == block
+    assert chain.Block.decode(bytes.fromhex(golden["block"])) == block
     after = state.apply(bytes.fromhex(golden["block"]))
     assert after.tip.hex() == golden["block_hash"]
     assert {a.hex(): x.balance for a, x in after.accounts.items()} == golden["balances"]
 
 
 def test_lengths_are_known_without_encoding() -> None:
-    for block in (golden_block(), Block(golden_block().header, golden_block().transactions)):
+    for block in (golden_block(), chain.Block(golden_block().header, golden_block().transactions)):
         assert block.encoded_bytes == len(block.encode())
-    assert header_bytes() == len(Block(golden_block().header, ()).encode())
-    assert header_bytes(seal="Ed25519") == len(
-        Block(golden_block().header, (), golden_block().seal).encode()
+    assert chain.header_bytes() == len(chain.Block(golden_block().header, ()).encode())
+    assert chain.header_bytes(seal="Ed25519") == len(
+        chain.Block(golden_block().header, (), golden_block().seal).encode()
     )
 
 
@@ -73,7 +63,7 @@ def test_claimed_transaction_count_allocates_nothing() -> None:
     claim = (header + bytes(2) + (10**6).to_bytes(4, "big")).ljust(111 + 100, b"\0")
     tracemalloc.start()
     with pytest.raises(Malformed, match=r"1000000 transactions are claimed in 100 bytes"):
-        Block.decode(claim)
+        chain.Block.decode(claim)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 100_000
@@ -88,9 +78,9 @@ def test_unencodable_headers_and_seals_are_malformed() -> None:
         (0, bytes(32), bytes(32), 0, "me"),
     ):
         with pytest.raises(Malformed):
-            Header(*arguments)  # type: ignore[arg-type]
+            chain.Header(*arguments)  # type: ignore[arg-type]
     with pytest.raises(Malformed, match="seal"):
-        Block(golden_block().header, (), Credential(1, KeyForm.REGISTERED, b"", b"s"))
+        chain.Block(golden_block().header, (), chain.Credential(1, KeyForm.REGISTERED, b"", b"s"))
 
 
 def test_root_depends_on_the_list_and_not_on_threads() -> None:
@@ -142,12 +132,12 @@ def test_decoder_survives_fuzzing() -> None:
     for _ in range(inputs):
         data = damaged(rng, seeds)
         try:
-            decoded = Block.decode(data)
+            decoded = chain.Block.decode(data)
         except Malformed:
             malformed += 1
             continue
         # Decoded objects keep their bytes, so each transaction is rebuilt from its fields.
-        rebuilt = [Transaction(row.payment, row.credentials) for row in decoded.transactions]
+        rebuilt = [chain.Transaction(row.payment, row.credentials) for row in decoded.transactions]
         assert [row.message for row in rebuilt] == [row.message for row in decoded.transactions]
         assert decoded.encode() == replace(decoded, transactions=tuple(rebuilt)).encode() == data
     # The decoder does not interpret bits of keys and signatures; such blocks are unchanged.
@@ -167,9 +157,9 @@ def test_pqdpol_block_has_the_implied_transaction_count(name: str, count: int) -
     data = bytes(Layout().data_bytes)
     assert len(data) == DATA_BYTES
     offered = (wallet.transfer(bytes(32), 1, nonce=i, data=data) for i in range(30))
-    taken = pack(offered, 50_000)
+    taken = chain.pack(offered, 50_000)
     assert len(taken) == count
-    block = State.genesis({}).propose(taken, proposer=wallet.address, timestamp=1)
+    block = chain.State.genesis({}).propose(taken, proposer=wallet.address, timestamp=1)
     assert block.encoded_bytes <= 50_000 < block.encoded_bytes + len(taken[-1].encoded)
 
 
@@ -179,7 +169,7 @@ def test_falcon_512_block_fill_is_near_29_42() -> None:
     data = bytes(DATA_BYTES)
     pool = [wallet.transfer(bytes(32), 1, nonce=i, data=data) for i in range(3000)]
     rng = random.Random(5)
-    counts = [len(pack(rng.sample(pool, 31), 50_000)) for _ in range(2000)]
+    counts = [len(chain.pack(rng.sample(pool, 31), 50_000)) for _ in range(2000)]
     assert set(counts) <= {28, 29, 30, 31}
     # A byte more in 30 signatures makes 0.033 transactions less; the pool's own mean is uncertain
     # by 0.04 bytes, which is 0.04 transactions: five standard deviations.
@@ -189,16 +179,16 @@ def test_falcon_512_block_fill_is_near_29_42() -> None:
 def test_packing_stops_before_the_limit() -> None:
     wallet = alice()
     endless = iter([wallet.transfer(bytes(32), 1, nonce=i) for i in range(10)])
-    each = encoded_size("Ed25519")
-    assert len(pack(endless, header_bytes() + 3 * each + each - 1)) == 3
+    each = chain.encoded_size("Ed25519")
+    assert len(chain.pack(endless, chain.header_bytes() + 3 * each + each - 1)) == 3
     assert len(list(endless)) == 6
     everything = [wallet.transfer(bytes(32), 1, nonce=i) for i in range(3)]
-    assert pack(everything, header_bytes() + 3 * each) == tuple(everything)
-    assert len(pack(everything, header_bytes() + 3 * each - 1)) == 2
-    sealed = header_bytes(seal="Ed25519") + 2 * each
-    assert len(pack(everything, sealed, seal="Ed25519")) == 2
-    assert len(pack(everything, sealed - 1, seal="Ed25519")) == 1
-    assert pack([], header_bytes()) == ()
+    assert chain.pack(everything, chain.header_bytes() + 3 * each) == tuple(everything)
+    assert len(chain.pack(everything, chain.header_bytes() + 3 * each - 1)) == 2
+    sealed = chain.header_bytes(seal="Ed25519") + 2 * each
+    assert len(chain.pack(everything, sealed, seal="Ed25519")) == 2
+    assert len(chain.pack(everything, sealed - 1, seal="Ed25519")) == 1
+    assert chain.pack([], chain.header_bytes()) == ()
     for limit in (110, 50_000.0):
         with pytest.raises(UsageError, match=r"limit_bytes must be"):
-            pack(everything, limit)  # type: ignore[arg-type]
+            chain.pack(everything, limit)  # type: ignore[arg-type]

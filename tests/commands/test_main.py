@@ -14,18 +14,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from pqchain import algorithms
+from pqchain import algorithms, errors
 from pqchain.commands import console
 from pqchain.commands import main as cli
 from pqchain.commands.main import main
-from pqchain.errors import (
-    ChunksLost,
-    CryptoFailure,
-    DataError,
-    InvalidResult,
-    MachineMismatch,
-    Malformed,
-)
 
 
 def process(*arguments: str, **streams: Any) -> subprocess.CompletedProcess[str]:
@@ -54,9 +46,9 @@ def test_table_without_successful_rows_exits_1(line, run):
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (DataError("a.csv cannot be read"), 2), (MachineMismatch("two machines"), 2),
-        (Malformed("no signature"), 2), (ChunksLost("2 of 6 chunks"), 1),
-        (InvalidResult("cannot be stored"), 1), (CryptoFailure("no key"), 1),
+        (errors.DataError("a.csv cannot be read"), 2), (errors.MachineMismatch("two machines"), 2),
+        (errors.Malformed("no signature"), 2), (errors.ChunksLost("2 of 6 chunks"), 1),
+        (errors.InvalidResult("cannot be stored"), 1), (errors.CryptoFailure("no key"), 1),
         (FileNotFoundError(2, "No such file", "a.csv"), 2),
         (PermissionError(13, "Permission denied", "a.csv"), 2), (OSError(28, "No space left"), 1),
         (MemoryError("Unable to allocate 9 TiB"), 1), (KeyboardInterrupt(), 130),

@@ -9,14 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pqchain import errors
 from pqchain.algorithms import ALGORITHMS, IMPLEMENTATIONS, get
 from pqchain.crypto import classical, open_signer, unavailable_reason
-from pqchain.errors import (
-    CryptoFailure,
-    UnknownAlgorithm,
-    Unsupported,
-    UsageError,
-)
 from pqchain.installation import install_command
 from tests.crypto.builds import ORDERS
 
@@ -76,7 +71,7 @@ def test_secret_keys_out_of_range_are_rejected(signer):
         if signer.algorithm.name == "Ed25519":  # every seed is a valid secret key
             signer.sign(b"m", secret_key)
             continue
-        with pytest.raises(CryptoFailure, match="from 1 to"):
+        with pytest.raises(errors.CryptoFailure, match="from 1 to"):
             signer.sign(b"m", secret_key)
     for scalar in (1, order - 1):
         signer.sign(b"m", scalar.to_bytes(32, "big"))
@@ -177,11 +172,13 @@ def test_implementations_verify_each_other(name):
 
 
 def test_unknown_pairs_of_scheme_and_implementation_are_rejected():
-    with pytest.raises(UnknownAlgorithm, match="Ed25519"):
+    with pytest.raises(errors.UnknownAlgorithm, match="Ed25519"):
         open_signer("Ed2551", "cryptography/openssl")
-    with pytest.raises(Unsupported, match=r"of Ed25519 must be .* got coincurve/libsecp256k1"):
+    with pytest.raises(
+        errors.Unsupported, match=r"of Ed25519 must be .* got coincurve/libsecp256k1"
+    ):
         open_signer("Ed25519", "coincurve/libsecp256k1")
-    with pytest.raises(UsageError, match="it is a kem"):
+    with pytest.raises(errors.UsageError, match="it is a kem"):
         classical._OpensslEd25519(get("ML-KEM-512"), "cryptography/openssl")
 
 
@@ -192,7 +189,7 @@ def test_missing_package_names_the_install_command(name, implementation, monkeyp
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(
-        Unsupported, match=f"{name} by {implementation} needs .* {install_command(package)}"
+        errors.Unsupported, match=f"{name} by {implementation} needs .* {install_command(package)}"
     ):
         open_signer(name, implementation)
     assert unavailable_reason(implementation) == (

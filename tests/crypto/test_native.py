@@ -5,15 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pqchain import algorithms, installation
+from pqchain import algorithms, errors, installation
 from pqchain.crypto import native, open_kem, open_signer, unavailable_reason
-from pqchain.errors import (
-    CryptoFailure,
-    NativeLibraryBroken,
-    NativeLibraryMissing,
-    UnknownImplementation,
-    Unsupported,
-)
 from pqchain.results import machine
 
 BUILDS = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
@@ -81,12 +74,12 @@ def test_nominal_signature_length_is_the_mean(name: str, builds: tuple[str, str]
 
 
 def test_unknown_scheme_says_how_to_get_it(build: str) -> None:
-    with pytest.raises(Unsupported, match="PQCHAIN_ALGORITHMS=all"):
+    with pytest.raises(errors.Unsupported, match="PQCHAIN_ALGORITHMS=all"):
         native.library(build).scheme("No-Such-Scheme")
 
 
 def test_unknown_implementation_suggests_the_nearest() -> None:
-    with pytest.raises(UnknownImplementation, match=r"did you mean 'liboqs-0\.13/avx2'"):
+    with pytest.raises(errors.UnknownImplementation, match=r"did you mean 'liboqs-0\.13/avx2'"):
         unavailable_reason("liboqs-0.13/avx")
 
 
@@ -95,14 +88,14 @@ def test_missing_avx2_is_reported_as_the_reason(monkeypatch: pytest.MonkeyPatch)
     assert unavailable_reason("liboqs-0.13/avx2") == (
         "this processor lacks avx2, bmi2, which liboqs-0.13/avx2 needs"
     )
-    with pytest.raises(Unsupported, match="lacks avx2, bmi2"):
+    with pytest.raises(errors.Unsupported, match="lacks avx2, bmi2"):
         open_signer("ML-DSA-44", "liboqs-0.13/avx2")
 
 
 def test_missing_library_is_reported_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installation, "library_path", lambda stem: None)
     assert "is not installed: build it with `make`" in unavailable_reason("liboqs-0.13/ref")
-    with pytest.raises(NativeLibraryMissing):
+    with pytest.raises(errors.NativeLibraryMissing):
         native.library("liboqs-0.13/ref")
 
 
@@ -110,7 +103,9 @@ def test_foreign_library_is_rejected(tmp_path: Path) -> None:
     libc = next(iter(Path("/lib").glob("*/libc.so.6")), None) or Path("/lib64/libc.so.6")
     if not libc.exists():
         pytest.skip("no libc.so.6 where this test looks")
-    with pytest.raises(NativeLibraryBroken, match=r"pqchain, version 5; .* Compile it as `pqchain"):
+    with pytest.raises(
+        errors.NativeLibraryBroken, match=r"pqchain, version 5; .* Compile it as `pqchain"
+    ):
         native.Library(libc)
 
 
@@ -131,16 +126,18 @@ def test_measure_stops_at_the_limit_but_not_before_the_minimum(build: str) -> No
 
 def test_measure_rejects_operations_of_the_other_kind(build: str) -> None:
     plan = native.TimingPlan(operation=3, samples=1, pool=1)
-    with pytest.raises(CryptoFailure, match="no such operation"):
+    with pytest.raises(errors.CryptoFailure, match="no such operation"):
         native.library(build).measure("ML-DSA-44", plan)
 
 
 def test_missing_scheme_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(Unsupported, match="implementation of ML-DSA-44 must be one of liboqs"):
+    with pytest.raises(
+        errors.Unsupported, match="implementation of ML-DSA-44 must be one of liboqs"
+    ):
         open_signer("ML-DSA-44", "coincurve/libsecp256k1")
     lacking = dataclasses.replace(algorithms.get("Hawk-512"), implementations=())
     monkeypatch.setitem(algorithms.ALGORITHMS, "Hawk-512", lacking)
-    with pytest.raises(Unsupported, match="does not implement it"):
+    with pytest.raises(errors.Unsupported, match="does not implement it"):
         open_signer("Hawk-512")
 
 

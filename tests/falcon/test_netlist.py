@@ -17,14 +17,7 @@ from hls_kernels.boards import measure
 from hls_kernels.rtl.known_answers import Signer
 from hls_kernels.rtl.serial_line import FAULTS, Proxy, Trials, simulated_board
 from hls_kernels.tools.nist_drbg import NistDrbg
-from pqchain.errors import (
-    BoardFailure,
-    BoardTimeout,
-    NativeLibraryBroken,
-    Unsupported,
-    UsageError,
-    WrongBitstream,
-)
+from pqchain import errors
 from pqchain.falcon import FalconSigner, core, kernel, netlist, serial
 from tests.crypto.builds import BUILDS
 from tests.crypto.test_known_answers import ANSWERS, digest, signature_text
@@ -79,7 +72,7 @@ def test_netlist_reproduces_the_first_known_answer(degree: int, chip: netlist.Ne
 def test_slow_bus_changes_cycles_only(chip: netlist.Netlist) -> None:
     request = request_of(512)
     quick = chip.attempt(request, 9)
-    with pytest.raises(UsageError, match=r"stall must be .* got 256"):
+    with pytest.raises(errors.UsageError, match=r"stall must be .* got 256"):
         chip.behave(stall=256)
     chip.behave(read_delay_cycles=60, stall=128)
     slow = chip.attempt(request, 9)
@@ -166,10 +159,10 @@ def test_out_of_range_memory_is_a_bus_error(chip: netlist.Netlist) -> None:
 
 def test_missing_library_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(netlist, "LIBRARY", tmp_path / "none.so")
-    with pytest.raises(Unsupported, match="make rtl"):
+    with pytest.raises(errors.Unsupported, match="make rtl"):
         netlist.Netlist()
     (tmp_path / "bad.so").write_text("no library")
-    with pytest.raises(NativeLibraryBroken, match="Run `make rtl` again"):
+    with pytest.raises(errors.NativeLibraryBroken, match="Run `make rtl` again"):
         netlist.Netlist(tmp_path / "bad.so")
 
 
@@ -212,7 +205,7 @@ def test_damaged_line_gives_an_error_and_no_signature(device, kind, up, later):
     proxy = Proxy(device, FAULTS[kind], at, up=up)
     signer = FalconSigner(512, "serial", device=proxy.device, timeout_seconds=1.5)
     _, secret_key = signer.generate_keypair()
-    with pytest.raises(BoardFailure):
+    with pytest.raises(errors.BoardFailure):
         signer.sign(b"message", secret_key)
     signer.close()
     proxy.unplug()
@@ -232,7 +225,7 @@ def test_signer_recovers_after_a_damaged_frame(device: Path) -> None:
     proxy = Proxy(device, FAULTS["changed"], 500, up=False)
     with closing(FalconSigner(512, "serial", device=proxy.device, timeout_seconds=5)) as signer:
         public_key, secret_key = signer.generate_keypair()
-        with pytest.raises(BoardFailure, match=r"checksum|rejected"):
+        with pytest.raises(errors.BoardFailure, match=r"checksum|rejected"):
             signer.sign(b"message", secret_key)
         signature = signer.sign(b"message", secret_key)
         assert signer.verify(b"message", signature, public_key)
@@ -244,13 +237,13 @@ def test_unplugged_board_gives_an_error(device: Path) -> None:
     with closing(FalconSigner(512, "serial", device=proxy.device, timeout_seconds=2)) as signer:
         _, secret_key = signer.generate_keypair()
         proxy.unplug()
-        with pytest.raises(BoardFailure, match=r"unplugged|failed"):
+        with pytest.raises(errors.BoardFailure, match=r"unplugged|failed"):
             signer.sign(b"message", secret_key)
 
 
 def test_silent_device_times_out() -> None:
     driver, other = os.openpty()
-    with pytest.raises(BoardTimeout, match=r"did not answer within 0.2 s"):
+    with pytest.raises(errors.BoardTimeout, match=r"did not answer within 0.2 s"):
         FalconSigner(512, "serial", device=os.ttyname(other), timeout_seconds=0.2)
     os.close(driver)
     os.close(other)
@@ -258,12 +251,12 @@ def test_silent_device_times_out() -> None:
 
 def test_another_version_is_rejected(device: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(core, "VERSION", 7)
-    with pytest.raises(WrongBitstream, match="0x46530001"):
+    with pytest.raises(errors.WrongBitstream, match="0x46530001"):
         FalconSigner(512, "serial", device=device)
 
 
 def test_second_program_is_rejected(device: Path) -> None:
-    rejected = pytest.raises(BoardFailure, match="no other")
+    rejected = pytest.raises(errors.BoardFailure, match="no other")
     with closing(FalconSigner(512, "serial", device=device)), rejected:
         FalconSigner(512, "serial", device=device)
 
@@ -276,7 +269,7 @@ READ, WRITE, READ_REGISTER, CLEAR = 0, 1, 2, 4
 )
 def test_impossible_command_is_rejected(device: Path, command: tuple[int, int, int]) -> None:
     with closing(serial.Line(device, 10)) as line:
-        with pytest.raises(BoardFailure, match="no such command or address"):
+        with pytest.raises(errors.BoardFailure, match="no such command or address"):
             line.exchange(*command)
         line.exchange(CLEAR)
 
@@ -296,7 +289,7 @@ def test_memory_is_cleared_on_command_and_when_the_host_disappears(device: Path)
     [("/dev/none", "cannot open"), ("a\0b", "cannot open"), (__file__, "must be a serial device")],
 )
 def test_what_is_not_a_device_is_named(value: object, message: str) -> None:
-    with pytest.raises(BoardFailure, match=message):
+    with pytest.raises(errors.BoardFailure, match=message):
         FalconSigner(512, "serial", device=value)
 
 

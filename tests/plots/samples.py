@@ -38,7 +38,7 @@ def grid(**axes: Any) -> pd.DataFrame:
     return pd.MultiIndex.from_product(axes.values(), names=list(axes)).to_frame(index=False)
 
 
-def number(column: pd.Series[Any]) -> pd.Series[int]:
+def number(column: pd.Series) -> pd.Series:
     """Return the place of each value among the different ones."""
     return pd.Series(pd.factorize(column)[0], column.index)
 

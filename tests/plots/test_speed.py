@@ -14,15 +14,7 @@ from pqchain.plots.canvas import MUTED
 from pqchain.plots.marks import OPERATION_MARKS
 from pqchain.works.falcon_hls.work import table3
 from tests import frames
-from tests.plots import samples
-from tests.plots.common import (
-    caption,
-    labelled_lines,
-    legend_texts,
-    marked_points,
-    notes,
-    row_heights,
-)
+from tests.plots import common, samples
 
 
 def test_speed_plots_the_fastest_implementation_in_its_row() -> None:
@@ -30,13 +22,13 @@ def test_speed_plots_the_fastest_implementation_in_its_row() -> None:
     measured = frames.measurements(["Falcon-512", "Dilithium2"])
     axes = plots.plot_speed(measured)
     assert axes.get_xscale() == "log"
-    assert list(row_heights(axes)) == ["Dilithium2", "Falcon-512"]
+    assert list(common.row_heights(axes)) == ["Dilithium2", "Falcon-512"]
     assert axes.yaxis_inverted()
-    points = marked_points(axes)
+    points = common.marked_points(axes)
     assert set(points) == {"generate key pair", "sign", "verify"}
-    height = row_heights(axes)["Falcon-512"]
+    height = common.row_heights(axes)["Falcon-512"]
     assert points["sign"][height] == pytest.approx(310e-6)
-    assert "fastest implementation" in notes(axes)
+    assert "fastest implementation" in common.notes(axes)
     falcon = plots.mark_of("Falcon-512").colour
     drawn = [line for line in axes.get_lines() if height in np.round(line.get_ydata(), 6)]
     assert drawn and all(same_color(line.get_color(), falcon) for line in drawn)
@@ -49,12 +41,12 @@ def test_operations_differ_by_mark() -> None:
     for kind in (signature, algorithms.KEM_OPERATIONS):
         assert len({OPERATION_MARKS[operation] for operation in kind}) == len(kind)
     axes = plots.plot_speed(frames.measurements(["Falcon-512", "Kyber512"]))
-    assert legend_texts(axes)[1:] == ["sign or encapsulate", "verify or decapsulate"]
+    assert common.legend_texts(axes)[1:] == ["sign or encapsulate", "verify or decapsulate"]
 
 
 def test_unsupported_scheme_keeps_its_row() -> None:
     axes = plots.plot_speed(frames.measurements(["Falcon-512", "Hawk-512"]))
-    assert list(row_heights(axes)) == ["Falcon-512", "Hawk-512"]
+    assert list(common.row_heights(axes)) == ["Falcon-512", "Hawk-512"]
     assert [text.get_text() for text in axes.texts] == ["not measured here"]
 
 
@@ -63,12 +55,12 @@ def test_ratio_is_drawn_around_one_and_names_the_published_implementation() -> N
     compared = frames.times().assign(variant="ref")
     axes = plots.plot_ratio(compared)
     assert axes.get_xscale() == "log"
-    assert "Kyber512 (ref)" in row_heights(axes)
+    assert "Kyber512 (ref)" in common.row_heights(axes)
     assert [1.0, 1.0] in [list(line.get_xdata()) for line in axes.get_lines()]
     low, high = axes.get_xlim()
     assert low < 0.8 < 1 < high
-    height = round(row_heights(axes)["Dilithium2 (ref)"] + 0.26, 6)
-    assert marked_points(axes)["verify"][height] == pytest.approx(0.8)
+    height = round(common.row_heights(axes)["Dilithium2 (ref)"] + 0.26, 6)
+    assert common.marked_points(axes)["verify"][height] == pytest.approx(0.8)
     row = compared[compared["algorithm"] == "Dilithium2"].iloc[0].to_dict()
     ends = [(row["ours"] + sign * row["deviation"]) / row["printed"] for sign in (-1, 1)]
     drawn = [line[:, 0] for lines in axes.collections for line in lines.get_segments()]
@@ -84,8 +76,8 @@ def test_speedup_divides_portable_c_by_avx2() -> None:
     assert (paired["low"] / paired["speedup"]).to_numpy() == pytest.approx(0.98 / 1.02)
     assert (paired["high"] / paired["speedup"]).to_numpy() == pytest.approx(1.02 / 0.98)
     axes = plots.plot_speedup(measured)
-    assert list(row_heights(axes)) == ["Falcon-512"]
-    assert marked_points(axes)["sign"][0.0] == pytest.approx(paired["speedup"].iloc[0])
+    assert list(common.row_heights(axes)) == ["Falcon-512"]
+    assert common.marked_points(axes)["sign"][0.0] == pytest.approx(paired["speedup"].iloc[0])
 
 
 def test_own_avx2_code_is_compared_with_the_other_librarys_portable_code() -> None:
@@ -108,7 +100,10 @@ def test_values_have_intervals_numbers_and_the_families_marks() -> None:
     assert whiskers == [[1e-5, 3e-5], [3e-5, 5e-5]]
     marks = [line.get_marker() for line in axes.get_lines()]
     assert marks == [plots.mark_of(name).marker for name in frame["algorithm"]]
-    assert caption(axes) == "Time to verify: from 20.0 µs with Falcon-512 to 40.0 µs with ML-DSA-44"
+    assert (
+        common.caption(axes)
+        == "Time to verify: from 20.0 µs with Falcon-512 to 40.0 µs with ML-DSA-44"
+    )
     with pytest.raises(DataError, match="missing"):
         plots.plot_values(frame, "missing")
 
@@ -123,7 +118,7 @@ def test_unknown_operation_is_rejected() -> None:
 def test_implementations_have_a_colour_and_whiskers_each() -> None:
     measured = frames.measurements(["Falcon-512", "Dilithium2"])
     axes = plots.plot_speed(measured, hue="implementation")
-    assert legend_texts(axes)[:2] == ["liboqs-0.13/avx2", "liboqs-0.13/ref"]
+    assert common.legend_texts(axes)[:2] == ["liboqs-0.13/avx2", "liboqs-0.13/ref"]
     ends = [whisker.get_segments()[0][:, 0] for whisker in axes.collections]
     expected = measured[["min_seconds", "p95_seconds"]].to_numpy()
     assert np.sort(ends, axis=0) == pytest.approx(np.sort(expected, axis=0))
@@ -139,7 +134,7 @@ def test_accelerator_has_a_point_per_time_in_rows_of_kinds() -> None:
     drawn = [float(line.get_xdata()[0]) for line in axes.get_lines()]
     assert sorted(drawn) == pytest.approx(sorted(table["ours"]))
     assert axes.get_xscale() == "log"
-    assert "printed: SW+HW (published)" in row_heights(axes)
+    assert "printed: SW+HW (published)" in common.row_heights(axes)
 
 
 def test_dumbbells_have_the_gain_of_avx2() -> None:
@@ -149,8 +144,8 @@ def test_dumbbells_have_the_gain_of_avx2() -> None:
     axes = plots.plot_operation(table, "sign")
     texts = [text.get_text() for text in axes.texts]
     assert texts.count("×3.0") == texts.count("×1.0") == len(samples.SCHEMES)
-    assert caption(axes).startswith("Gain of AVX2 to sign here: from ×3.0")
-    assert f"{samples.SCHEMES[0]} here: other code" in notes(axes)
+    assert common.caption(axes).startswith("Gain of AVX2 to sign here: from ×3.0")
+    assert f"{samples.SCHEMES[0]} here: other code" in common.notes(axes)
     failed = table.assign(ours=table["ours"].where(~is_fast), verdict="failed")
     shown = [text.get_text() for text in plots.plot_operation(failed, "sign").texts]
     assert shown.count("avx2: failed") == len(samples.SCHEMES)
@@ -171,17 +166,19 @@ def test_only_differences_have_a_colour_and_a_number() -> None:
     points = [line for line in axes.get_lines() if line.get_marker() != "None"]
     grey = [line for line in points if same_color(line.get_color(), MUTED)]
     assert len(grey) == len(points) - 1
-    assert caption(axes) == "1 of the 6 measured times differ significantly: 0 faster, 1 slower"
+    assert (
+        common.caption(axes) == "1 of the 6 measured times differ significantly: 0 faster, 1 slower"
+    )
     undecided = compared_frame().assign(verdict=["undecided", *["no difference"] * 5])
     drawn = plots.plot_compared(undecided)
-    assert caption(drawn) == "None of the 6 measured times differ significantly"
-    assert "1 of 6 need more runs" in notes(drawn)
+    assert common.caption(drawn) == "None of the 6 measured times differ significantly"
+    assert "1 of 6 need more runs" in common.notes(drawn)
 
 
 def test_history_is_relative_to_the_first_run_and_names_commits() -> None:
     runs = samples.history().assign(commit="0123456789ab")
     axes = plots.plot_history(runs)
-    assert caption(axes).startswith("Time of the last run / time of the first: from ×1.0")
+    assert common.caption(axes).startswith("Time of the last run / time of the first: from ×1.0")
     lowest = axes.figure.axes[-1]
     # Noise below the bound of a change is not enlarged.
     assert lowest.get_ylim()[0] <= 1 / 1.05 and lowest.get_ylim()[1] >= 1.05
@@ -199,12 +196,12 @@ def test_a_change_moves_the_line_of_its_implementation() -> None:
     panels = {panel.get_title(loc="left"): panel for panel in axes.figure.axes}
     assert set(panels) == {"generate key pair", "sign", "verify"}
     name = "Falcon-512, liboqs-0.13/avx2"
-    assert labelled_lines(panels["sign"])[name][1] == pytest.approx([1, 1, 1.5])
-    assert labelled_lines(panels["verify"])[name][1] == pytest.approx([1, 1, 1])
-    assert caption(axes).endswith(f"to ×1.5 with {name}, sign")
+    assert common.labelled_lines(panels["sign"])[name][1] == pytest.approx([1, 1, 1.5])
+    assert common.labelled_lines(panels["verify"])[name][1] == pytest.approx([1, 1, 1])
+    assert common.caption(axes).endswith(f"to ×1.5 with {name}, sign")
 
 
 def test_several_runs_have_a_colour_each() -> None:
     axes = plots.plot_compared(samples.machines())
-    assert legend_texts(axes)[:2] == ["server", "board"]
-    assert "without a verdict" in caption(axes)
+    assert common.legend_texts(axes)[:2] == ["server", "board"]
+    assert "without a verdict" in common.caption(axes)
