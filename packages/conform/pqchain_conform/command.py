@@ -177,7 +177,7 @@ def run(
         verifiers = registry.select(list(verifier) or None)
     if timeout <= 0:
         raise UsageError(f"--timeout must be at least 1; got {timeout}")
-    names = suite.known(algorithm, reading.READABLE if vectors else suite.ALGORITHMS)
+    names = suite.known(algorithm, reading.READABLE) if vectors else suite.known(algorithm)
     if output is not None:
         outputs.claim(output)
     progress = console.is_interactive()
