@@ -1,6 +1,7 @@
 """Run drawn setups of an engine and store the runs with which its model is compared.
 
     python benchmarks/engines.py simplex
+    python benchmarks/engines.py simplex-tcp
     python benchmarks/engines.py cometbft
     python benchmarks/engines.py cometbft-tcp
     python benchmarks/engines.py skill
@@ -28,7 +29,7 @@ from pqchain_engines.setup import Setup
 SEED = 20261124
 CONFIGURATIONS = 36
 ROUNDS = 3
-"""Rounds over TCP."""
+"""Runs of each setup, with seeds of their own: their spread is the noise of a comparison."""
 SCHEMES = ("ML-DSA-44", "ML-DSA-65", "Falcon-padded-512")
 
 
@@ -53,6 +54,20 @@ def simplex() -> list[Setup]:
         )
         setups += [setup, replace(setup, algorithm=draw.choice(SCHEMES))]
     return setups
+
+
+def simplex_tcp() -> list[Setup]:
+    """Return setups of simplex over TCP; the first six give the prices of bytes and messages."""
+    ed25519 = Setup(algorithm="Ed25519", mode="loopback", heights=40, latency_seconds=0.0)
+    return [
+        replace(ed25519, nodes=nodes, block_bytes=block_bytes)
+        for nodes in (4, 7, 10)
+        for block_bytes in (1000, 200_000)
+    ] + [
+        replace(ed25519, nodes=nodes, algorithm=algorithm)
+        for nodes in (4, 7, 10)
+        for algorithm in SCHEMES
+    ]
 
 
 def cometbft() -> list[Setup]:
@@ -125,6 +140,7 @@ def tcp() -> list[Setup]:
 
 SETUPS = {
     "simplex": simplex,
+    "simplex-tcp": simplex_tcp,
     "cometbft": cometbft,
     "cometbft-tcp": tcp,
 }
@@ -151,7 +167,12 @@ def main() -> None:
         results.save(skill(), installation.data("engines") / "skill.csv")
         return
     engine = arguments.runs.partition("-")[0]
-    setups = [prices.with_prices(engine, setup) for setup in SETUPS[arguments.runs]()]
+    drawn = [prices.with_prices(engine, setup) for setup in SETUPS[arguments.runs]()]
+    setups = [
+        replace(setup, seed=setup.seed + 1000 * number)
+        for number in range(ROUNDS)
+        for setup in drawn
+    ]
 
     def measure(number: int) -> pd.DataFrame:
         setup = setups[number]
@@ -159,21 +180,30 @@ def main() -> None:
         print(number + 1, setup.algorithm, setup.nodes, heights["status"].iloc[-1], flush=True)
         return heights.assign(run=number + 1)
 
-    numbers = range(len(setups))
     folder = installation.data("engines")
-    if arguments.runs == "cometbft-tcp":
+    if arguments.runs.endswith("-tcp"):
         # A computer's speed changes within minutes, so each round has an order of its own, and
         # prices of signatures are measured before, between and after the rounds.
         parts, samples = [], [prices.sample(engine, prices.SAMPLES)]
         draw = random.Random(SEED)
-        for _ in range(ROUNDS):
+        for start in range(0, len(setups), len(drawn)):
+            numbers = range(start, start + len(drawn))
             parts += [measure(number) for number in draw.sample(numbers, len(numbers))]
             samples.append(prices.sample(engine, prices.SAMPLES))
         table = prices.summarize(engine, samples, prices.SAMPLES)
-        results.save(table, folder / "prices" / f"{engine}.csv")
+        if engine == "cometbft":
+            results.save(table, folder / "prices" / f"{engine}.csv")
+        else:
+            # The prices that virtual time charges are another measurement.
+            by_scheme = table.set_index("algorithm")
+            names = ("sign_seconds", "verify_seconds")
+            parts = [
+                part.assign(**{n: by_scheme.loc[part["algorithm"].iloc[0], n] for n in names})
+                for part in parts
+            ]
     else:
         with ThreadPoolExecutor(arguments.workers) as pool:
-            parts = list(pool.map(measure, numbers))
+            parts = list(pool.map(measure, range(len(setups))))
     frame = frames.summarize(pd.concat(parts).sort_values("run", kind="stable"))
     frame.attrs["provenance"] = machine.provenance() | {"preset": f"seed {SEED}"}
     results.save(frame, folder / "runs" / f"{arguments.runs}.csv")

@@ -14,12 +14,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pqchain import algorithms
 from pqchain.consensus import model as consensus_model
 from pqchain.consensus import named
-from pqchain.results.statistics import nonnegative
 from pqchain_engines import prices
 from pqchain_engines.scenarios import UNLIMITED_BITS_PER_SECOND, scenario
 
@@ -122,18 +120,16 @@ def _prices(run: Mapping[Any, Any]) -> Mapping[Any, Any]:
 
 
 def signature_seconds(run: Mapping[Any, Any]) -> float:
-    """Return the processor time of a height's signatures and keys, all validators together.
+    """Return the processor time of a height's signatures and keys over TCP, of all validators.
 
-    Over TCP also what CometBFT does with them: it saves what it has signed (privval/file.go),
-    loads the validators once, with the proposer's key twice (state/execution.go,
-    loadValidatorsCached; types/validator_set.go, ValidatorSetFromProto), and hashes and saves them
-    (state/validation.go, state/store.go).
+    Also of what CometBFT does with them: it saves what it has signed (privval/file.go), loads the
+    validators once, with the proposer's key twice (state/execution.go, loadValidatorsCached;
+    types/validator_set.go, ValidatorSetFromProto), and hashes and saves them (state/validation.go,
+    state/store.go).
     """
     price, nodes = _prices(run), int(run["nodes"])
     signed, verified = signatures(run)
     seconds = signed * price["idle_sign_seconds"]
-    if run["mode"] == "virtual":
-        return float(seconds + verified * price["idle_verify_seconds"])
     commits, transactions = nodes * (nodes - late_votes(run)), nodes * int(run["transactions"])
     seconds += (verified - commits - transactions) * price["idle_verify_seconds"]
     seconds += commits * price["idle_commit_seconds"]
@@ -142,47 +138,12 @@ def signature_seconds(run: Mapping[Any, Any]) -> float:
     return float(seconds + nodes**2 * price["idle_state_seconds"])
 
 
-def _processor_terms(run: Mapping[Any, Any]) -> list[float]:
+def processor_terms(run: Mapping[Any, Any]) -> list[float]:
     """Return bytes and messages sent, polls of the gossip routines, and validators of a height."""
     nodes = int(run["nodes"])
     wakeups = 2 * nodes * (nodes - 1) * run["interval_seconds"] / run["poll_seconds"]
     sent = messages(run)
     return [sent["sent_bytes"], sent["sent_messages"], wakeups, nodes]
-
-
-def processor_prices(runs: pd.DataFrame) -> tuple[float, ...]:
-    """Return processor seconds of a byte and a message sent, a poll, and a validator's height.
-
-    A fit with relative errors to the runs with Ed25519 over TCP, which are not compared. The prices
-    include the relays of the links. Empty without such runs.
-    """
-    chosen = runs[
-        (runs["engine"] == "cometbft")
-        & (runs["mode"] == "loopback")
-        & (runs["algorithm"] == "Ed25519")
-        & (runs["status"] == "ok")
-    ].to_dict("records")
-    if len(chosen) < 5:
-        return ()
-    weights = np.array([1 / run["cpu_seconds"] for run in chosen])
-    terms = np.array([_processor_terms(run) for run in chosen])
-    rest = np.array([run["cpu_seconds"] - signature_seconds(run) for run in chosen])
-    return tuple(float(price) for price in nonnegative(terms * weights[:, None], rest * weights))
-
-
-def cpu_seconds(run: Mapping[Any, Any], processor: tuple[float, ...]) -> float:
-    """Return the processor time of a height, all validators together.
-
-    In virtual time that of signatures, which is charged. Over TCP also what bytes, polls and
-    validators take by `processor` of processor_prices; NaN without them.
-    """
-    seconds = signature_seconds(run)
-    if run["mode"] == "virtual":
-        return seconds
-    if not processor:
-        return math.nan
-    terms = zip(processor, _processor_terms(run), strict=True)
-    return seconds + sum(price * count for price, count in terms)
 
 
 def _wrapped(length: float) -> float:

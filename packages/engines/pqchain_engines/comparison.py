@@ -18,6 +18,7 @@ import pandas as pd
 from pqchain import installation, results
 from pqchain.errors import DataError
 from pqchain.results import Contract
+from pqchain.results.statistics import nonnegative
 from pqchain_engines import cometbft, prices, simplex
 from pqchain_engines.frames import RUNS
 
@@ -114,32 +115,36 @@ def compare(runs: pd.DataFrame) -> pd.DataFrame:
     """Return COMPARED: each setup of a consensus engine, the model, and both null models.
 
     `runs` is RUNS. A ratio needs a run of Ed25519 in the same setup. Left out are failed runs; BLS
-    aggregates, because the model's certificates are lists; the runs from which the processor prices
-    of CometBFT are taken; and processor time in virtual time, which is price times count for the
-    engine, too. Raises DataError without a run.
+    aggregates, because the model's certificates are lists; latencies without that of a link,
+    because then the validators wait for processors that they share; and processor time in virtual
+    time, which is price times count for the engine, too, and with Ed25519, from which the other
+    prices are taken. Raises DataError without a run.
     """
     chosen = runs[(runs["status"] == "ok") & (runs["algorithm"] != "BLS12-381")]
-    priced = (chosen["mode"] == "loopback") & (chosen["algorithm"] == BASELINE)
-    priced &= chosen["engine"] == "cometbft"
-    chosen = chosen[chosen["engine"].isin(list(BARS)) & ~priced]
+    chosen = chosen[chosen["engine"].isin(list(BARS))]
     if chosen.empty:
         raise DataError(
             "no run to compare: expected runs of an engine, status ok; see `engine run`"
         )
-    processor = cometbft.processor_prices(runs)
+    prices_of = {name: processor_prices(runs[runs["engine"] == name]) for name in _TERMS}
     rows: list[dict[Any, Any]] = []
     for run in _setups(chosen).to_dict("records"):
         terms = _TERMS[run["engine"]]
-        model = _counts(run, processor) | {"latency_seconds": terms.latency_seconds(run)}
-        is_base = run["algorithm"] == BASELINE
-        no_effect = {} if is_base else _counts(_as_ed25519(run), processor)
+        model = _counts(run, prices_of[run["engine"]])
+        if run["link_latency_seconds"]:
+            model["latency_seconds"] = terms.latency_seconds(run)
+        if run["algorithm"] == BASELINE:
+            model.pop("cpu_seconds", None)
+            no_effect = {}
+        else:
+            no_effect = _counts(_as_ed25519(run), prices_of[run["engine"]])
         links = {"latency_seconds": terms.hops(run) * run["link_latency_seconds"]}
         for quantity, value in model.items():
             values = run[quantity], value, *(null.get(quantity) for null in (no_effect, links))
             columns = zip(_VALUES, values, strict=True)
             noise = {"noise_percent": run.get(f"{quantity}_noise")}
             rows.append(run | {"quantity": quantity} | dict(columns) | noise)
-    frame = pd.DataFrame(rows).dropna(subset="model_value").astype(dict.fromkeys(_VALUES, float))
+    frame = pd.DataFrame(rows).astype(dict.fromkeys(_VALUES, float))
     is_time = frame["quantity"] == "latency_seconds"
     base = frame.loc[is_time & (frame["algorithm"] == BASELINE), [*_SETUP, *_VALUES[:2], _NOISE]]
     pairs = frame[is_time].merge(base, on=list(_SETUP), how="left", suffixes=("", "_base"))
@@ -168,14 +173,33 @@ def compare(runs: pd.DataFrame) -> pd.DataFrame:
     return COMPARED.frame(frame[list(COMPARED.columns)].to_dict("records"))
 
 
+def processor_prices(runs: pd.DataFrame) -> tuple[float, ...]:
+    """Return processor seconds of each of an engine's `processor_terms`; empty without runs.
+
+    A fit with relative errors to the runs with Ed25519 in loopback, whose processor time is not
+    compared. The prices of CometBFT include the relays of the links.
+    """
+    chosen = runs[
+        (runs["mode"] == "loopback") & (runs["algorithm"] == BASELINE) & (runs["status"] == "ok")
+    ].to_dict("records")
+    if len(chosen) < 5:
+        return ()
+    engine = _TERMS[chosen[0]["engine"]]
+    weights = np.array([1 / run["cpu_seconds"] for run in chosen])
+    terms = np.array([engine.processor_terms(run) for run in chosen])
+    rest = np.array([run["cpu_seconds"] - engine.signature_seconds(run) for run in chosen])
+    return tuple(float(price) for price in nonnegative(terms * weights[:, None], rest * weights))
+
+
 def _counts(run: Mapping[Any, Any], processor: tuple[float, ...]) -> dict[str, float]:
     """Return the model's counts of a run, and its processor time over TCP."""
     terms = _TERMS[run["engine"]]
     counts = {name: value for name, value in terms.messages(run).items() if name in COUNTS}
     if run["engine"] == "cometbft":
         counts["hops"] = cometbft.hops(run)
-    if run["mode"] != "virtual":
-        counts["cpu_seconds"] = terms.cpu_seconds(run, processor)
+    if run["mode"] != "virtual" and processor:
+        rest = np.dot(processor, terms.processor_terms(run))
+        counts["cpu_seconds"] = terms.signature_seconds(run) + float(rest)
     return counts
 
 

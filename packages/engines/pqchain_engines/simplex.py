@@ -9,6 +9,7 @@ from typing import Any
 from pqchain import algorithms
 from pqchain.consensus import model as consensus_model
 from pqchain.consensus import named
+from pqchain_engines import prices
 from pqchain_engines.scenarios import UNLIMITED_BITS_PER_SECOND, scenario
 
 _SUBJECT_BYTES = 36
@@ -67,11 +68,20 @@ def hops(_: Mapping[Any, Any]) -> int:
     return 3
 
 
-def cpu_seconds(run: Mapping[Any, Any], _: object = None) -> float:
+def signature_seconds(run: Mapping[Any, Any]) -> float:
     """Return the processor time of a height's signatures, all validators together.
 
     A validator verifies the votes of a quorum but its own, twice; later votes are not looked at.
     """
-    nodes, quorum = int(run["nodes"]), int(run["quorum"])
+    price, nodes, quorum = run, int(run["nodes"]), int(run["quorum"])
+    if not run["verify_seconds"]:
+        # Runs over TCP are charged nothing.
+        price = prices.stored("simplex").set_index("algorithm").loc[run["algorithm"]]
     verified = 2 * (quorum - 1) + int(run["transactions"]) * (nodes - 1) / nodes
-    return nodes * (2 * float(run["sign_seconds"]) + verified * float(run["verify_seconds"]))
+    return nodes * (2 * float(price["sign_seconds"]) + verified * float(price["verify_seconds"]))
+
+
+def processor_terms(run: Mapping[Any, Any]) -> list[float]:
+    """Return bytes and messages sent, and validators of a height."""
+    sent = messages(run)
+    return [sent["sent_bytes"], sent["sent_messages"], int(run["nodes"])]

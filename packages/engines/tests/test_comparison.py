@@ -16,30 +16,33 @@ from pqchain_engines import cometbft, comparison, simplex, tables
 TERMS = {"simplex": simplex, "cometbft": cometbft}
 
 
-def times(name, factor):
-    return lambda run: dict(run) | {name: factor * run[name]}
+def times(factor, *names):
+    return lambda run: dict(run) | {name: factor * run[name] for name in names}
 
 
 SETUPS = {
     "schemes as Ed25519": comparison._as_ed25519,
-    "verification free": times("verify_seconds", 0),
-    "verification x 3": times("verify_seconds", 3),
-    "signing free": times("sign_seconds", 0),
-    "rate ignored": times("rate_bits_per_second", 0),
-    "rate halved": times("rate_bits_per_second", 0.5),
-    "rate + 5 %": times("rate_bits_per_second", 1.05),
-    "rate + 20 %": times("rate_bits_per_second", 1.2),
+    "signatures take no time": times(0, "sign_seconds", "verify_seconds"),
+    "signatures x 3": times(3, "sign_seconds", "verify_seconds"),
+    "verification free": times(0, "verify_seconds"),
+    "verification x 3": times(3, "verify_seconds"),
+    "signing free": times(0, "sign_seconds"),
+    "rate ignored": times(0, "rate_bits_per_second"),
+    "rate halved": times(0.5, "rate_bits_per_second"),
+    "rate + 5 %": times(1.05, "rate_bits_per_second"),
+    "rate + 20 %": times(1.2, "rate_bits_per_second"),
 }
 """Errors of latencies that are equal to a change of the setup that the model is given."""
 
-PLANTED = [
-    *(("cometbft", name) for name in SETUPS if name not in ("signing free", "rate + 5 %")),
-    ("cometbft", "a hop waits half a poll"),
-    ("cometbft", "no fourth hop"),
-    *(("simplex", name) for name in SETUPS),
-    ("simplex", "certificates not sent"),
-]
 QUICK = [("simplex", "schemes as Ed25519"), ("simplex", "rate + 5 %")]
+PLANTED = [
+    *(("cometbft", name) for name in list(SETUPS)[:3]),
+    *(("cometbft", name) for name in ("rate ignored", "rate halved")),
+    *(("cometbft", name) for name in ("a hop waits half a poll", "no fourth hop")),
+    *(("simplex", name) for name in ("verification free", "verification x 3", "signing free")),
+    *(("simplex", name) for name in ("rate + 20 %", "certificates not sent")),
+    *QUICK,
+]
 
 
 def plant(patch, engine, name):
