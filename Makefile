@@ -316,7 +316,7 @@ fuzz-conform: install ## fuzz verifiers: a million mutated vectors with sanitize
 
 comma := ,
 FUZZ_OURS := build/fuzz/ours
-OURS := falcon-kernel hawk-ref hawk-avx2 rainbow-avx2 liboqs-0.13-ref liboqs-0.13-avx2 liboqs-0.7.1-ref
+OURS := falcon-kernel hawk-ref hawk-avx2 rainbow-avx2 liboqs-0.13-ref liboqs-0.13-avx2 liboqs-0.7.1-ref slhdsa-avx2 slhdsa-sha-ni
 build/fuzz/native-fuzz: tests/crypto/native_fuzz.c $(NATIVE_INPUTS)
 	cmake -S pqchain/native -B $(FUZZ_OURS) \
 		"-DPQCHAIN_SANITIZE=-g1;-fsanitize=address,undefined;-fno-sanitize-recover=all"
@@ -325,7 +325,7 @@ build/fuzz/native-fuzz: tests/crypto/native_fuzz.c $(NATIVE_INPUTS)
 
 # Threads that share a library: first with AddressSanitizer, then with ThreadSanitizer.
 SHARED := $(OURS) liboqs-0.7.1-avx2 blst-assembly
-SHARED_SCHEMES := Falcon-512 Falcon-recovery-512 ML-DSA-44 Dilithium2 MAYO-5 Hawk-512 Rainbow-I-Classic BLS12-381
+SHARED_SCHEMES := Falcon-512 SLH-DSA-SHA2-128f Falcon-recovery-512 ML-DSA-44 Dilithium2 MAYO-5 Hawk-512 Rainbow-I-Classic BLS12-381
 define SANITIZED_THREADS
 	PQCHAIN_QUIC=off cmake -S pqchain/native -B build/sanitize/$(1) "-DPQCHAIN_SANITIZE=-g1;$(2)"
 	cmake --build build/sanitize/$(1) --parallel 2 --target $(SHARED)

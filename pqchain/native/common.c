@@ -81,41 +81,139 @@ PQ_INTERNAL int pq_run_on_large_stack(void (*operation)(void *argument), void *a
     return failed || pthread_join(thread, NULL) != 0 ? PQ_NO_MEMORY : PQ_OK;
 }
 
+__attribute__((weak)) PQ_INTERNAL size_t pq_group_signatures(const pq_scheme *scheme) {
+    (void)scheme;
+    return 1;
+}
+
+__attribute__((weak)) PQ_INTERNAL void pq_verify_group(const pq_batch *batch,
+                                                       const uint64_t indices[], size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const pq_signed one = pq_batch_item(batch, indices[i]);
+        batch->verdicts[indices[i]] =
+            pq_verify(batch->scheme, one.message, one.message_bytes, one.signature,
+                      one.signature_bytes, NULL, 0, one.public_key) == PQ_OK;
+    }
+}
+
+/* A signature of a batch, to be sorted: by key, then by position. */
+typedef struct {
+    const uint8_t *key;
+    size_t key_bytes;
+    uint64_t index;
+    uint64_t first; /* the position of the first signature by this key */
+} keyed;
+
+static int compare_keys(const void *a, const void *b) {
+    const keyed *x = a, *y = b;
+    const int difference = memcmp(x->key, y->key, x->key_bytes);
+    return difference != 0 ? difference : (x->index > y->index) - (x->index < y->index);
+}
+
+static int compare_places(const void *a, const void *b) {
+    const keyed *x = a, *y = b;
+    return x->first != y->first ? (x->first > y->first) - (x->first < y->first)
+                                : (x->index > y->index) - (x->index < y->index);
+}
+
+/* The positions of a batch, those with the same key after the first of them; NULL for the order of
+ * the batch. Sorting takes the same time for any keys, which an attacker may have chosen. */
+static uint64_t *order_by_key(const pq_batch *batch) {
+    if (batch->public_key_stride == 0 || batch->count > SIZE_MAX / sizeof(keyed)) {
+        return NULL;
+    }
+    const size_t count = (size_t)batch->count;
+    keyed *all = malloc(count * sizeof *all);
+    uint64_t *order = malloc(count * sizeof *order);
+    if (all == NULL || order == NULL) {
+        free(all);
+        free(order);
+        return NULL;
+    }
+    pq_sizes_t sizes;
+    pq_sizes(batch->scheme, &sizes);
+    for (size_t i = 0; i < count; i++) {
+        all[i] = (keyed){pq_batch_item(batch, i).public_key, (size_t)sizes.public_key_bytes, i, i};
+    }
+    qsort(all, count, sizeof *all, compare_keys);
+    for (size_t i = 1; i < count; i++) {
+        if (memcmp(all[i].key, all[i - 1].key, all[i].key_bytes) == 0) {
+            all[i].first = all[i - 1].first;
+        }
+    }
+    qsort(all, count, sizeof *all, compare_places);
+    for (size_t i = 0; i < count; i++) {
+        order[i] = all[i].index;
+    }
+    free(all);
+    return order;
+}
+
 /* Shared state of the threads of a batch. */
 typedef struct {
     const pq_batch *batch;
     pq_random_source source; /* source of the caller */
-    uint64_t next;           /* the next signature that no thread has taken */
+    const uint64_t *order;   /* NULL: that of the batch */
+    uint64_t group;          /* signatures that a thread takes at once */
+    uint64_t next;           /* the next place in the order that no thread has taken */
+    uint64_t least;          /* the least position of an invalid signature so far */
     uint64_t wrong;
 } shared_batch;
+
+static void lower(uint64_t *least, uint64_t index) {
+    uint64_t seen = __atomic_load_n(least, __ATOMIC_RELAXED);
+    while (index < seen && !__atomic_compare_exchange_n(least, &seen, index, 1, __ATOMIC_RELAXED,
+                                                        __ATOMIC_RELAXED)) {
+    }
+}
 
 static void *verify_some(void *argument) {
     shared_batch *shared = argument;
     const pq_batch *batch = shared->batch;
     thread_source = shared->source;
     for (;;) {
-        const uint64_t i = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED);
-        if (i >= batch->count) {
+        const uint64_t from = __atomic_fetch_add(&shared->next, shared->group, __ATOMIC_RELAXED);
+        if (from >= batch->count) {
             return NULL;
         }
-        const int valid =
-            pq_verify(batch->scheme, batch->messages + batch->message_offsets[i],
-                      batch->message_offsets[i + 1] - batch->message_offsets[i],
-                      batch->signatures + batch->signature_offsets[i],
-                      batch->signature_offsets[i + 1] - batch->signature_offsets[i], NULL, 0,
-                      batch->public_keys + i * batch->public_key_stride) == PQ_OK;
-        batch->verdicts[i] = (uint8_t)valid;
-        if (!valid) {
-            __atomic_fetch_add(&shared->wrong, 1, __ATOMIC_RELAXED);
-            if (batch->stop_at_first) {
-                __atomic_store_n(&shared->next, batch->count, __ATOMIC_RELAXED);
+        const uint64_t left = batch->count - from;
+        const uint64_t end = from + (left < shared->group ? left : shared->group);
+        const uint64_t bound = batch->stop_at_first
+                                   ? __atomic_load_n(&shared->least, __ATOMIC_RELAXED)
+                                   : batch->count;
+        uint64_t indices[PQ_MOST_IN_GROUP], wrong = 0;
+        size_t count = 0;
+        for (uint64_t place = from; place < end; place++) {
+            const uint64_t index = shared->order != NULL ? shared->order[place] : place;
+            if (index < bound) {
+                indices[count++] = index;
             }
+        }
+        if (count > 0) {
+            pq_verify_group(batch, indices, count);
+        }
+        for (size_t i = 0; i < count; i++) {
+            if (!batch->verdicts[indices[i]]) {
+                lower(&shared->least, indices[i]);
+                wrong++;
+            }
+        }
+        if (wrong > 0) {
+            __atomic_fetch_add(&shared->wrong, wrong, __ATOMIC_RELAXED);
         }
     }
 }
 
 PQ_API size_t pq_verify_batch(const pq_batch *batch) {
-    shared_batch shared = {batch, thread_source, 0, 0};
+    const uint64_t most = pq_group_signatures(batch->scheme);
+    const uint64_t threads = batch->threads > 1 ? batch->threads : 1;
+    const uint64_t share = (batch->count + threads - 1) / threads; /* work for every thread */
+    uint64_t *order = most > 1 ? order_by_key(batch) : NULL;
+    shared_batch shared = {.batch = batch,
+                           .source = thread_source,
+                           .order = order,
+                           .group = share < most ? (share > 0 ? share : 1) : most,
+                           .least = batch->count};
     pthread_t others[PQ_MOST_THREADS];
     pthread_attr_t attributes;
     size_t started = 0;
@@ -132,6 +230,7 @@ PQ_API size_t pq_verify_batch(const pq_batch *batch) {
     for (size_t i = 0; i < started; i++) {
         pthread_join(others[i], NULL);
     }
+    free(order);
     return shared.wrong;
 }
 

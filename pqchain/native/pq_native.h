@@ -20,7 +20,7 @@
 #define PQ_API __attribute__((visibility("default")))
 #define PQ_INTERNAL __attribute__((visibility("hidden"))) /* for the code of a library itself */
 
-#define PQ_ABI 5 /* raised with every change of this file; the loader refuses another number */
+#define PQ_ABI 5 /* raised with every change of what is exported; the loader refuses another number */
 
 enum { PQ_SIGNATURE = 1, PQ_KEM = 2 };
 
@@ -101,10 +101,10 @@ PQ_INTERNAL int pq_run_on_large_stack(void (*operation)(void *argument), void *a
 /* A batch of signatures to verify. Message i is the bytes message_offsets[i] ..
  * message_offsets[i + 1] of messages, signatures likewise; public key i starts at
  * i * public_key_stride (stride 0: the same key for all). verdicts[i] becomes 1 (valid) or 0
- * (invalid). Each thread, including the caller's, takes the next signature when it has finished one,
- * so that a slow processor does not delay the others. With stop_at_first, threads stop after an
- * invalid signature and leave the other verdicts unchanged; all signatures before the first invalid
- * one are verified. */
+ * (invalid). Each thread, including the caller's, takes the next group of signatures when it has
+ * finished one, so that a slow processor does not delay the others. With stop_at_first, groups behind
+ * the first invalid signature found are left out, and their verdicts unchanged; all signatures before
+ * the first invalid one are verified. */
 typedef struct {
     const pq_scheme *scheme;
     uint64_t count;
@@ -122,8 +122,31 @@ typedef struct {
 /* The stack of a thread that a library starts: any scheme fits. */
 enum { PQ_MOST_THREADS = 1024, PQ_STACK_BYTES = 16 << 20 };
 
-/* Return the number of invalid signatures of a batch. */
+/* Return the number of invalid signatures that were found in a batch. */
 PQ_API size_t pq_verify_batch(const pq_batch *batch);
+
+/* One signature of a batch. */
+typedef struct {
+    const uint8_t *message, *signature, *public_key;
+    size_t message_bytes, signature_bytes;
+} pq_signed;
+
+static inline pq_signed pq_batch_item(const pq_batch *batch, uint64_t i) {
+    return (pq_signed){batch->messages + batch->message_offsets[i],
+                       batch->signatures + batch->signature_offsets[i],
+                       batch->public_keys + i * batch->public_key_stride,
+                       (size_t)(batch->message_offsets[i + 1] - batch->message_offsets[i]),
+                       (size_t)(batch->signature_offsets[i + 1] - batch->signature_offsets[i])};
+}
+
+/* Optional: a library that verifies several signatures together in less time than one by one
+ * implements both functions; those of common.c verify one by one. The first returns the greatest
+ * number of signatures in a group, at most PQ_MOST_IN_GROUP; the second sets the verdicts of a group
+ * to those of pq_verify(). In a group and from group to group, signatures by the same key follow each
+ * other, so that a library may keep the last key that it has expanded. */
+enum { PQ_MOST_IN_GROUP = 64 };
+PQ_INTERNAL size_t pq_group_signatures(const pq_scheme *scheme);
+PQ_INTERNAL void pq_verify_group(const pq_batch *batch, const uint64_t indices[], size_t count);
 
 /* One timed run. Sample i works on key pair i % pool and, for sign, on a fresh message; verify and
  * decapsulate iterate over `pool` prepared inputs. Key generation makes a new key each time. */

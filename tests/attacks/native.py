@@ -26,8 +26,10 @@ SCHEMES = {
     "liboqs-0.13-ref": ("ML-DSA-44", "ML-DSA-65", "Falcon-512", "Falcon-1024"),
     "liboqs-0.13-avx2": ("ML-DSA-44", "ML-DSA-65", "Falcon-512", "Falcon-1024"),
     "liboqs-0.7.1-ref": ("Dilithium2", "Falcon-512"),
+    "slhdsa-avx2": ("SLH-DSA-SHA2-128f", "SLH-DSA-SHAKE-128f"),
+    "slhdsa-sha-ni": ("SLH-DSA-SHA2-128f", "SLH-DSA-SHA2-192f"),
 }
-"""Schemes whose keys or signatures are read by pqchain's code, by library."""
+"""Schemes whose keys, signatures or batches are handled by pqchain's code, by library."""
 
 _REPORT = re.compile(r"(\d+) damaged keys, (\d+) of them sign; (\d+) signatures in batches")
 

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PAIRS = 4, MOST_IN_BATCH = 9, MESSAGE_BYTES = 33, THREADED = 16 };
+enum { PAIRS = 4, FEW_IN_BATCH = 9, MOST_IN_BATCH = 70, MESSAGE_BYTES = 400, THREADED = 16 };
 
 static uint64_t digest;
 
@@ -85,7 +85,7 @@ static void *symbol(void *handle, const char *name) {
 
 typedef struct {
     uint8_t *public_key, *secret_key, *signature, message[MESSAGE_BYTES];
-    size_t signature_bytes;
+    size_t message_bytes, signature_bytes;
 } pair;
 
 static void make(const library *l, const pq_scheme *scheme, const pq_sizes_t *sizes, pair *p) {
@@ -94,10 +94,11 @@ static void make(const library *l, const pq_scheme *scheme, const pq_sizes_t *si
     p->signature = block(sizes->signature_max_bytes);
     p->signature_bytes = sizes->signature_max_bytes;
     random_bytes(p->message, MESSAGE_BYTES);
+    p->message_bytes = draw() % (MESSAGE_BYTES + 1);
     if (l->keypair(scheme, p->public_key, p->secret_key) != PQ_OK ||
-        l->sign(scheme, p->signature, &p->signature_bytes, p->message, MESSAGE_BYTES, NULL, 0,
+        l->sign(scheme, p->signature, &p->signature_bytes, p->message, p->message_bytes, NULL, 0,
                 p->secret_key) != PQ_OK ||
-        l->verify(scheme, p->message, MESSAGE_BYTES, p->signature, p->signature_bytes, NULL, 0,
+        l->verify(scheme, p->message, p->message_bytes, p->signature, p->signature_bytes, NULL, 0,
                   p->public_key) != PQ_OK) {
         stop("an honest signature does not verify", "pair");
     }
@@ -112,7 +113,7 @@ static int sign_damaged(const library *l, const pq_scheme *scheme, const pq_size
     damage(key, sizes->secret_key_bytes);
     note(key, sizes->secret_key_bytes);
     const int code =
-        l->sign(scheme, signature, &bytes, p->message, MESSAGE_BYTES, NULL, 0, key);
+        l->sign(scheme, signature, &bytes, p->message, p->message_bytes, NULL, 0, key);
     if (code > PQ_OK || (code == PQ_OK && (bytes == 0 || bytes > sizes->signature_max_bytes))) {
         stop("a signature that cannot be", "sign");
     }
@@ -125,7 +126,9 @@ static int sign_damaged(const library *l, const pq_scheme *scheme, const pq_size
 /* A batch of damaged cases: its verdicts are those of single calls. Returns their number. */
 static size_t verify_damaged(const library *l, const pq_scheme *scheme, const pq_sizes_t *sizes,
                              const pair *pairs) {
-    const size_t count = draw() % (MOST_IN_BATCH + 1), key_bytes = sizes->public_key_bytes;
+    /* Mostly some lanes of a group, sometimes several groups. */
+    const size_t most = draw() % 8 == 0 ? MOST_IN_BATCH : FEW_IN_BATCH;
+    const size_t count = draw() % (most + 1), key_bytes = sizes->public_key_bytes;
     const int shared = draw() % 3 == 0, stops = draw() % 4 == 0;
     uint64_t *message_offsets = (uint64_t *)block((count + 1) * sizeof(uint64_t));
     uint64_t *signature_offsets = (uint64_t *)block((count + 1) * sizeof(uint64_t));
@@ -139,7 +142,7 @@ static size_t verify_damaged(const library *l, const pq_scheme *scheme, const pq
     for (size_t i = 0; i < count; i++) {
         const pair *p = &pairs[shared ? 0 : draw() % PAIRS];
         const uint64_t kind = draw() % 5;
-        size_t message_bytes = MESSAGE_BYTES, signature_bytes = p->signature_bytes;
+        size_t message_bytes = p->message_bytes, signature_bytes = p->signature_bytes;
         memcpy(messages + at_message, p->message, MESSAGE_BYTES);
         memcpy(signatures + at_signature, p->signature, signature_bytes);
         if (!shared) {

@@ -4,16 +4,21 @@ import random
 from functools import cache
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pqchain import crypto
-from pqchain.crypto import RecoverableSigner, open_signer
+from pqchain.crypto import RecoverableSigner, obstacle, open_signer
 from pqchain.errors import BadLength, BadType, CryptoFailure, UsageError
+from tests.crypto.builds import need
 
 OFFERED = [
     pytest.param("Falcon-512", "liboqs-0.13/avx2", marks=pytest.mark.native),
     pytest.param("Falcon-512", "liboqs-0.13/ref", marks=pytest.mark.native),
     pytest.param("Falcon-512", "liboqs-0.13/dispatch", marks=pytest.mark.native),
     pytest.param("ML-DSA-44", "liboqs-0.13/avx2", marks=pytest.mark.native),
+    pytest.param("SLH-DSA-SHA2-128f", "slhdsa/sha-ni", marks=pytest.mark.native),
+    pytest.param("SLH-DSA-SHAKE-128f", "slhdsa/avx2", marks=pytest.mark.native),
     ("ECDSA-secp256k1", "coincurve/libsecp256k1"),
     ("Schnorr-secp256k1", "coincurve/libsecp256k1"),
     ("ECDSA-P256", "cryptography/openssl"),
@@ -35,6 +40,7 @@ def batch(name: str, *, one_key: bool) -> tuple[list[bytes], list[bytes], list[b
 @pytest.mark.parametrize("one_key", [True, False])
 @pytest.mark.parametrize(("name", "implementation"), OFFERED)
 def test_batch_verdicts_equal_single_verdicts(name, implementation, one_key):
+    need(implementation, name)
     signer = open_signer(name, implementation)
     messages, signatures, public_keys = batch(name, one_key=one_key)
     rng = random.Random(f"{name} {one_key}")
@@ -57,12 +63,53 @@ def test_batch_verdicts_equal_single_verdicts(name, implementation, one_key):
 
 @pytest.mark.parametrize(("name", "implementation"), OFFERED)
 def test_swapped_messages_or_keys_are_found(name: str, implementation: str) -> None:
+    need(implementation, name)
     signer = open_signer(name, implementation)
     messages, signatures, public_keys = batch(name, one_key=False)
     swapped = [messages[1], messages[0], *messages[2:]]
     assert signer.verify_batch(swapped, signatures, public_keys, threads=2) == [0, 1]
     swapped = [public_keys[1], public_keys[0], *public_keys[2:]]
     assert signer.verify_batch(messages, signatures, swapped, threads=2) == [0, 1]
+
+
+GROUPED = {
+    "SLH-DSA-SHA2-128f": ("slhdsa/sha-ni", "slhdsa/avx2", "slhdsa/ref"),
+    "SLH-DSA-SHAKE-128f": ("slhdsa/avx2", "slhdsa/ref"),
+}
+"""Implementations that verify the signatures of a batch in groups."""
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("name", GROUPED)
+@settings(max_examples=12)
+@given(data=st.data())
+def test_any_batch_has_the_verdicts_of_single_calls(name: str, data: st.DataObject) -> None:
+    """Mixed keys, some often; damaged messages, signatures and keys; other lengths of messages."""
+    columns = batch(name, one_key=False)
+    signed = list(zip(*columns, strict=True))
+    part = st.tuples(st.integers(0, COUNT - 1), st.integers(0, 5), st.integers(0, 2**16))
+    cases = data.draw(st.lists(part, min_size=1, max_size=70))
+    items = []
+    for source, kind, place in cases:
+        item = list(signed[source % (3 if kind == 4 else COUNT)])
+        if kind < 3 and item[kind]:
+            changed = bytearray(item[kind])
+            changed[place % len(changed)] ^= 1 << place % 7
+            item[kind] = bytes(changed)
+        elif kind == 3:
+            item[0] += bytes(place % 300)
+        items.append(tuple(item))
+    threads = data.draw(st.integers(1, 3))
+    for implementation in GROUPED[name]:
+        if obstacle(implementation):
+            continue
+        signer = open_signer(name, implementation)
+        verdict = {item: signer.verify(*item) for item in set(items)}
+        expected = [i for i, item in enumerate(items) if not verdict[item]]
+        packed = list(map(list, zip(*items, strict=True)))
+        assert signer.verify_batch(*packed, threads=threads) == expected
+        first = signer.verify_batch(*packed, threads=threads, stop_at_first=True)
+        assert first == expected[:1]
 
 
 def test_empty_batch_is_valid() -> None:

@@ -12,7 +12,12 @@
 
 #include <string.h>
 
-enum { SLH_LANES = 8 };
+#ifndef SLH_VECTOR_BYTES
+#define SLH_VECTOR_BYTES 16
+#endif
+
+/* At least as many lanes as a vector has 32-bit words. */
+enum { SLH_LOG_LANES = SLH_VECTOR_BYTES > 32 ? 4 : 3, SLH_LANES = 1 << SLH_LOG_LANES };
 
 /* The types of addresses, FIPS 205, section 4.2. */
 enum {
@@ -33,9 +38,11 @@ typedef struct {
     uint32_t key_pair;
     uint32_t chain_or_height; /* chain address, or height in a tree */
     uint32_t hash_or_index;   /* hash address, or index in a tree */
+    uint32_t key;             /* not hashed: the number of the lane's key among the contexts */
 } slh_address;
 
-/* Everything that depends on the key only. */
+/* Everything that depends on the key only. The functions below take one context, or an array of them,
+ * of the same set, from which each lane's address takes its key. */
 typedef struct {
     const slh_set *set;
     const uint8_t *public_seed;

@@ -56,7 +56,7 @@ void slh_keccak_thash(const slh_context *context, size_t count, uint8_t *const o
             vec next;
             for (size_t lane = 0; lane < WIDTH; lane++) {
                 const size_t from = first + lane < count ? first + lane : first;
-                next[lane] = i < seed_lanes ? load_le64(context->public_seed + 8 * i)
+                next[lane] = i < seed_lanes ? load_le64(context[addresses[from].key].public_seed + 8 * i)
                              : i < seed_lanes + 4
                                  ? address[lane][i - seed_lanes]
                                  : load_le64(inputs[from] + 8 * (i - seed_lanes - 4));
@@ -82,7 +82,7 @@ void slh_keccak_chain(const slh_context *context, size_t count, uint8_t *const n
                       slh_address addresses[], uint32_t steps) {
     const size_t node_lanes = context->set->n / 8;
     for (size_t first = 0; first < count; first += WIDTH) {
-        vec fixed[4], node[4], state[25];
+        vec seed[4], fixed[4], node[4], state[25];
         for (size_t lane = 0; lane < WIDTH; lane++) {
             const size_t from = first + lane < count ? first + lane : first;
             uint64_t address[4];
@@ -91,13 +91,14 @@ void slh_keccak_chain(const slh_context *context, size_t count, uint8_t *const n
                 fixed[i][lane] = address[i];
             }
             for (size_t i = 0; i < node_lanes; i++) {
+                seed[i][lane] = load_le64(context[addresses[from].key].public_seed + 8 * i);
                 node[i][lane] = load_le64(nodes[from] + 8 * i);
             }
         }
         for (uint32_t step = 0; step < steps; step++) {
             memset(state, 0, sizeof state);
             for (size_t i = 0; i < node_lanes; i++) {
-                state[i] = (vec){0} + load_le64(context->public_seed + 8 * i);
+                state[i] = seed[i];
                 state[node_lanes + 4 + i] = node[i];
             }
             for (size_t i = 0; i < 4; i++) {

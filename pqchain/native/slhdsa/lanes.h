@@ -4,10 +4,6 @@
 
 #include "hash.h"
 
-#ifndef SLH_VECTOR_BYTES
-#define SLH_VECTOR_BYTES 16
-#endif
-
 typedef uint32_t slh_vector32 __attribute__((vector_size(SLH_VECTOR_BYTES)));
 typedef uint64_t slh_vector64 __attribute__((vector_size(SLH_VECTOR_BYTES)));
 

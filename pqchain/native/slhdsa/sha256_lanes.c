@@ -7,7 +7,8 @@
 SLH_INLINE void chain_words(const slh_context *context, size_t count, uint8_t *const nodes[],
                             const slh_address addresses[], uint32_t steps, const int words) {
     for (size_t first = 0; first < count; first += WIDTH) {
-        vec fixed[5], hash, node[8], w[16], state[8];
+        vec fixed[5], hash, node[8], w[16], begin[8], state[8];
+        start(begin, context, addresses, first, count);
         for (size_t lane = 0; lane < WIDTH; lane++) {
             const size_t i = first + lane < count ? first + lane : first;
             uint8_t address[SLH_SHA2_ADDRESS_BYTES];
@@ -33,7 +34,7 @@ SLH_INLINE void chain_words(const slh_context *context, size_t count, uint8_t *c
                 w[word] = (vec){0};
             }
             w[15] = (vec){0} + 8 * (64 + SLH_SHA2_ADDRESS_BYTES + 4 * (uint32_t)words);
-            start(state, context);
+            memcpy(state, begin, sizeof state);
             compress(state, w);
             for (int word = 0; word < words; word++) {
                 node[word] = state[word];

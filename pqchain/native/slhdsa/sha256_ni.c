@@ -104,7 +104,7 @@ thash_ways(const slh_context *context, uint8_t *const outputs[], const slh_addre
     __m128i m[WAYS][4];
     uint8_t block[64];
     for (int way = 0; way < ways; way++) {
-        s[way] = load_state(context->state_256);
+        s[way] = load_state(context[addresses[way].key].state_256);
     }
     for (size_t index = 0; index < count; index++) {
         for (int way = 0; way < ways; way++) {
@@ -136,7 +136,6 @@ static inline __attribute__((always_inline)) void
 chain_ways(const slh_context *context, uint8_t *const nodes[], const slh_address addresses[],
            uint32_t steps, const int ways) {
     const uint32_t n = context->set->n;
-    const sha_state start = load_state(context->state_256);
     const int length = (int)(8 * (64 + SLH_SHA2_ADDRESS_BYTES + n));
     const __m128i kept = n == 16   ? _mm_setzero_si128()
                          : n == 24 ? _mm_set_epi32(0, 0, -1, -1)
@@ -146,9 +145,11 @@ chain_ways(const slh_context *context, uint8_t *const nodes[], const slh_address
                                     : _mm_setzero_si128();
     const __m128i end_3 = _mm_set_epi32(length, 0, n == 32 ? 0x8000 : 0, 0);
     __m128i first[WAYS], last[WAYS], fixed_0[WAYS], fixed_1[WAYS], m[WAYS][4];
+    sha_state start[WAYS];
     for (int way = 0; way < ways; way++) {
         uint8_t node[32] = {0}, address[32] = {0};
         slh_address from = addresses[way];
+        start[way] = load_state(context[from.key].state_256);
         memcpy(node, nodes[way], n);
         slh_sha2_address(address, &from);
         first[way] = swap_bytes(_mm_loadu_si128((const __m128i *)node));
@@ -170,7 +171,7 @@ chain_ways(const slh_context *context, uint8_t *const nodes[], const slh_address
                                                          _mm_alignr_epi8(low_1, low_0, 8)));
             m[way][3] = _mm_or_si128(
                 end_3, _mm_or_si128(_mm_srli_si128(high_1, 12), _mm_srli_si128(low_1, 8)));
-            s[way] = start;
+            s[way] = start[way];
             /* The hash address is the upper half of word 5. */
             fixed_1[way] = _mm_add_epi32(fixed_1[way], _mm_set_epi32(0, 0, 0x10000, 0));
         }

@@ -29,10 +29,16 @@ enum { WORD_BYTES = sizeof(word), BLOCK_BYTES = 16 * WORD_BYTES };
 #define COMPRESS compress
 #include "sha2_rounds.h"
 
-SLH_INLINE void start(vec state[8], const slh_context *context) {
-    for (int i = 0; i < 8; i++) {
-        state[i] = (vec){0} + context->STATE[i];
+SLH_INLINE void start(vec state[8], const slh_context *context, const slh_address addresses[],
+                      size_t first, size_t count) {
+    word states[8][WIDTH] __attribute__((aligned(SLH_VECTOR_BYTES)));
+    for (size_t lane = 0; lane < WIDTH; lane++) {
+        const size_t from = first + lane < count ? first + lane : first;
+        for (int i = 0; i < 8; i++) {
+            states[i][lane] = context[addresses[from].key].STATE[i];
+        }
     }
+    memcpy(state, states, sizeof states);
 }
 
 static void hash_one(const slh_context *context, uint8_t *output, const slh_address *address,
@@ -40,7 +46,7 @@ static void hash_one(const slh_context *context, uint8_t *output, const slh_addr
     uint8_t block[BLOCK_BYTES], digest[8 * WORD_BYTES];
     word state[8];
     const size_t count = slh_sha2_block_count(input_bytes, BLOCK_BYTES);
-    memcpy(state, context->STATE, sizeof state);
+    memcpy(state, context[address->key].STATE, sizeof state);
     for (size_t i = 0; i < count; i++) {
         slh_sha2_block(block, i, address, input, input_bytes, BLOCK_BYTES);
         COMPRESS_ONE(state, block);
@@ -63,7 +69,7 @@ void THASH(const slh_context *context, size_t count, uint8_t *const outputs[],
     const size_t block_count = slh_sha2_block_count(input_bytes, BLOCK_BYTES);
     for (size_t first = 0; first < count; first += WIDTH) {
         vec state[8], w[16];
-        start(state, context);
+        start(state, context, addresses, first, count);
         for (size_t index = 0; index < block_count; index++) {
             for (size_t lane = 0; lane < WIDTH; lane++) {
                 const size_t from = first + lane < count ? first + lane : first; /* unused: repeat */

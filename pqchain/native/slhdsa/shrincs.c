@@ -289,8 +289,8 @@ int shrincs_sign_stateless(uint8_t *signature, const slh_message *message, const
 
 int shrincs_verify(const slh_message *message, const uint8_t *signature, size_t signature_bytes,
                    const uint8_t *context, size_t context_bytes, const uint8_t *public_key) {
-    uint8_t prefix[MAX_PREFIX], digest[32], node[N];
-    uint32_t digits[CHAINS];
+    uint8_t prefix[MAX_PREFIX], digest[32], root[N], *const node = root;
+    uint32_t digits[1][SLH_MAX_CHAINS];
     if (signature_bytes == 0) {
         return 0;
     }
@@ -314,13 +314,15 @@ int shrincs_verify(const slh_message *message, const uint8_t *signature, size_t 
     slh_context hashes;
     slh_context_start(&hashes, &STATELESS, public_key, NULL);
     stateful_digest(digest, signature + 1, public_key, public_key + 2 * N, leaf, &bound);
-    if (!constant_sum_digits(&hashes, leaf, digest, (uint32_t)at[0] << 8 | at[1], digits)) {
+    if (!constant_sum_digits(&hashes, leaf, digest, (uint32_t)at[0] << 8 | at[1], digits[0])) {
         return 0;
     }
     static const uint8_t any_structure[2] = {0, 0}; /* only PRF depends on it */
     const slh_wots wots = wots_of(any_structure);
-    slh_wots_key_of(&hashes, &wots, address_of(leaf, C_HASH), digits, at + 2, node);
-    at += WOTS_BYTES;
+    slh_address address = address_of(leaf, C_HASH);
+    at += 2;
+    slh_wots_keys_of(&hashes, &wots, 1, &address, digits, &at, &node);
+    at += CHAINS * N;
     while (leaf.depth > 0) {
         const int right = leaf.index & 1;
         leaf = (leaf_position){leaf.depth - 1, leaf.index >> 1};

@@ -76,25 +76,44 @@ int slh_sign(const slh_set *set, uint8_t *signature, const slh_message *message,
     return memcmp(root, public_root, n) == 0;
 }
 
+void slh_verify_group(const slh_set *set, size_t count, const slh_message messages[],
+                      const uint8_t *const signatures[], const uint8_t *const public_keys[],
+                      int valid[]) {
+    const uint32_t n = set->n;
+    slh_context contexts[SLH_LANES] = {{NULL}};
+    signed_digest digests[SLH_LANES];
+    slh_address addresses[SLH_LANES] = {{0}};
+    slh_node roots[SLH_LANES];
+    uint8_t *nodes[SLH_LANES] = {NULL};
+    const uint8_t *at[SLH_LANES] = {NULL}, *hashed[SLH_LANES] = {NULL};
+    for (size_t i = 0; i < count; i++) {
+        slh_context_start(&contexts[i], set, public_keys[i], NULL);
+        hash_message(&contexts[i], &digests[i], signatures[i], public_keys[i] + n, &messages[i]);
+        addresses[i] = (slh_address){.tree = digests[i].tree, .key_pair = digests[i].leaf,
+                                     .key = (uint32_t)i};
+        hashed[i] = digests[i].digest;
+        nodes[i] = roots[i];
+        at[i] = signatures[i] + n;
+    }
+    slh_fors_roots(contexts, count, addresses, hashed, at, nodes);
+    for (uint32_t layer = 0; layer < set->layers; layer++) {
+        for (size_t i = 0; i < count; i++) {
+            at[i] += (layer == 0 ? set->fors_trees * (set->fors_height + 1)
+                                 : set->chains + set->height) * n;
+            addresses[i] = (slh_address){.layer = layer, .tree = digests[i].tree,
+                                         .key_pair = digests[i].leaf, .key = (uint32_t)i};
+            ascend(set, &digests[i].tree, &digests[i].leaf);
+        }
+        slh_xmss_roots(contexts, count, addresses, nodes, at);
+    }
+    for (size_t i = 0; i < count; i++) {
+        valid[i] = memcmp(roots[i], public_keys[i] + n, n) == 0;
+    }
+}
+
 int slh_verify(const slh_set *set, const slh_message *message, const uint8_t *signature,
                const uint8_t *public_key) {
-    const uint32_t n = set->n;
-    const uint8_t *at = signature + n;
-    slh_context context;
-    signed_digest digest;
-    slh_node root, next;
-    slh_context_start(&context, set, public_key, NULL);
-    hash_message(&context, &digest, signature, public_key + n, message);
-
-    slh_fors_root(&context, digest.tree, digest.leaf, digest.digest, at, root);
-    at += set->fors_trees * (set->fors_height + 1) * n;
-    uint64_t tree = digest.tree;
-    uint32_t leaf = digest.leaf;
-    for (uint32_t layer = 0; layer < set->layers; layer++) {
-        slh_xmss_root(&context, layer, tree, next, leaf, root, at);
-        memcpy(root, next, n);
-        at += (set->chains + set->height) * n;
-        ascend(set, &tree, &leaf);
-    }
-    return memcmp(root, public_key + n, n) == 0;
+    int valid;
+    slh_verify_group(set, 1, message, &signature, &public_key, &valid);
+    return valid;
 }

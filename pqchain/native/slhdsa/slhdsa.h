@@ -61,5 +61,9 @@ int slh_sign(const slh_set *set, uint8_t *signature, const slh_message *message,
 /* Algorithm 20, slh_verify_internal, for a signature of the right length. Returns 1 if valid. */
 int slh_verify(const slh_set *set, const slh_message *message, const uint8_t *signature,
                const uint8_t *public_key);
+/* The same for 1 to SLH_LANES signatures, which fill the lanes of the hash functions together. */
+void slh_verify_group(const slh_set *set, size_t count, const slh_message messages[],
+                      const uint8_t *const signatures[], const uint8_t *const public_keys[],
+                      int valid[]);
 
 #endif

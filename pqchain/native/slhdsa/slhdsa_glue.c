@@ -68,6 +68,37 @@ PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t mes
                : PQ_REJECTED;
 }
 
+PQ_INTERNAL size_t pq_group_signatures(const pq_scheme *scheme) {
+    return scheme->n == 16 ? SLH_LANES : 8; /* of larger sets, what fits into a small stack */
+}
+
+PQ_INTERNAL void pq_verify_group(const pq_batch *batch, const uint64_t indices[], size_t count) {
+    uint8_t prefix[2 + MAX_CONTEXT];
+    const size_t prefix_bytes = pure_prefix(prefix, NULL, 0);
+    slh_message messages[SLH_LANES];
+    const uint8_t *signatures[SLH_LANES], *public_keys[SLH_LANES];
+    uint64_t verified[SLH_LANES];
+    int valid[SLH_LANES];
+    size_t lanes = 0;
+    for (size_t i = 0; i < count; i++) {
+        const pq_signed one = pq_batch_item(batch, indices[i]);
+        batch->verdicts[indices[i]] = 0;
+        if (one.signature_bytes == batch->scheme->signature_bytes) {
+            messages[lanes] =
+                (slh_message){prefix, prefix_bytes, one.message, one.message_bytes};
+            signatures[lanes] = one.signature;
+            public_keys[lanes] = one.public_key;
+            verified[lanes++] = indices[i];
+        }
+    }
+    if (lanes > 0) {
+        slh_verify_group(batch->scheme, lanes, messages, signatures, public_keys, valid);
+    }
+    for (size_t lane = 0; lane < lanes; lane++) {
+        batch->verdicts[verified[lane]] = (uint8_t)valid[lane];
+    }
+}
+
 /* In addition to pq_native.h: the functions on formatted messages M', algorithms 19 and 20, which
  * pre-hash signing and ACVP use. The set is a number of pq_name(). */
 PQ_API int64_t slhdsa_sign_internal(int64_t set, uint8_t *signature, const uint8_t *message,

@@ -1,7 +1,7 @@
 /* Merkle trees: SLH_LANES subtrees are computed in step, so that all lanes are always in use. */
 #include "tree.h"
 
-enum { LOG_LANES = 3, MAX_HEIGHT = 25 - LOG_LANES }; /* of FORS with SHA2-256-24 */
+enum { MAX_HEIGHT = 25 - SLH_LOG_LANES }; /* of FORS with SHA2-256-24 */
 
 void slh_split_bits(uint32_t *digits, size_t count, const uint8_t *from, uint32_t bits) {
     uint64_t window = 0;
@@ -43,7 +43,7 @@ static void keep_for_path(const slh_context *context, const slh_tree_plan *plan,
 void slh_tree_root(const slh_context *context, const slh_tree_plan *plan,
                    slh_make_leaves *make_leaves, void *argument, uint8_t *root) {
     const uint32_t n = context->set->n;
-    const uint32_t log_lanes = plan->height < LOG_LANES ? plan->height : LOG_LANES;
+    const uint32_t log_lanes = plan->height < SLH_LOG_LANES ? plan->height : SLH_LOG_LANES;
     const size_t lanes = (size_t)1 << log_lanes;
     const uint32_t height = plan->height - log_lanes; /* of each lane's subtree */
     sibling_pair pairs[MAX_HEIGHT][SLH_LANES], top[SLH_LANES];

@@ -45,22 +45,26 @@ typedef struct {
 void slh_wots_keys(const slh_context *context, const slh_wots *wots, size_t count,
                    slh_address addresses[], uint8_t *const keys[], size_t signer,
                    const uint32_t digits[], uint8_t *signature);
-/* The public key of a signature of these digits. */
-void slh_wots_key_of(const slh_context *context, const slh_wots *wots, slh_address address,
-                     const uint32_t digits[], const uint8_t *signature, uint8_t *key);
+/* Up to SLH_LANES public keys, each from a signature of its digits; addresses as above. */
+void slh_wots_keys_of(const slh_context *context, const slh_wots *wots, size_t count,
+                      slh_address addresses[], const uint32_t digits[][SLH_MAX_CHAINS],
+                      const uint8_t *const signatures[], uint8_t *const keys[]);
 
 /* The XMSS tree of a layer (algorithms 9 and 10). Writes the root; if signature is not NULL, also
  * the WOTS+ signature of the n-byte message with the leaf's key, and the leaf's path. */
 void slh_xmss(const slh_context *context, uint32_t layer, uint64_t tree, uint8_t *root,
               uint32_t leaf, const uint8_t *message, uint8_t *signature);
-/* Algorithm 11: the root of an XMSS signature. */
-void slh_xmss_root(const slh_context *context, uint32_t layer, uint64_t tree, uint8_t *root,
-                   uint32_t leaf, const uint8_t *message, const uint8_t *signature);
+/* Algorithm 11: up to SLH_LANES messages of n bytes are replaced by the roots of their signatures.
+ * addresses have layer, tree and the leaf as key pair. */
+void slh_xmss_roots(const slh_context *context, size_t count, slh_address addresses[],
+                    uint8_t *const nodes[], const uint8_t *const signatures[]);
 
-/* Algorithms 16 and 17: signature and public key of FORS, for a digest of ceil(k a / 8) bytes. */
+/* Algorithm 16: signature and public key of FORS, for a digest of ceil(k a / 8) bytes. */
 void slh_fors_sign(const slh_context *context, uint64_t tree, uint32_t key_pair,
                    const uint8_t *digest, uint8_t *signature, uint8_t *public_key);
-void slh_fors_root(const slh_context *context, uint64_t tree, uint32_t key_pair,
-                   const uint8_t *digest, const uint8_t *signature, uint8_t *public_key);
+/* Algorithm 17: up to SLH_LANES public keys. addresses have tree and key pair. */
+void slh_fors_roots(const slh_context *context, size_t count, const slh_address addresses[],
+                    const uint8_t *const digests[], const uint8_t *const signatures[],
+                    uint8_t *const public_keys[]);
 
 #endif

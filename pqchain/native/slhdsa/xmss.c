@@ -98,78 +98,94 @@ void slh_xmss(const slh_context *context, uint32_t layer, uint64_t tree, uint8_t
     slh_tree_root(context, &plan, make_wots_leaves, &leaves, root);
 }
 
-/* Complete the chains of a signature. The lanes always hold the next unfinished chains; all advance
- * by what the shortest of them lacks. */
-static void complete_chains(const slh_context *context, uint32_t wots_chains,
-                            const slh_address *address, const uint32_t digits[], uint8_t *ends) {
+/* Complete the chains of up to SLH_LANES signatures. The lanes always hold the next unfinished chains
+ * of any of them; all advance by what the shortest of them lacks. */
+static void complete_chains(const slh_context *context, uint32_t wots_chains, size_t count,
+                            const slh_address of[], const uint32_t digits[][SLH_MAX_CHAINS],
+                            uint8_t *ends) {
     const slh_set *set = context->set;
     const uint32_t last = (1u << set->log_w) - 1;
     uint8_t *nodes[SLH_LANES];
     slh_address addresses[SLH_LANES];
-    uint32_t missing[SLH_LANES], order[SLH_MAX_CHAINS], next = 0, chains = 0;
-    /* Longest first, so that at the end no lane is left with a long chain. */
-    for (uint32_t digit = 0; digit < last; digit++) {
+    uint32_t missing[SLH_LANES], first[17] = {0}, next = 0;
+    uint16_t order[SLH_LANES * SLH_MAX_CHAINS];
+    /* Longest first, so that at the end no lane is left with a long chain: sorted by digit. */
+    for (size_t i = 0; i < count; i++) {
         for (uint32_t chain = 0; chain < wots_chains; chain++) {
-            if (digits[chain] == digit) {
-                order[chains++] = chain;
-            }
+            first[digits[i][chain] + 1]++;
         }
     }
-    size_t count = 0;
-    for (;;) {
-        while (count < SLH_LANES && next < chains) {
-            const uint32_t chain = order[next++];
-            nodes[count] = ends + chain * set->n;
-            addresses[count] = *address;
-            addresses[count].chain_or_height = chain;
-            addresses[count].hash_or_index = digits[chain];
-            missing[count++] = last - digits[chain];
+    for (uint32_t digit = 0; digit < last; digit++) {
+        first[digit + 1] += first[digit];
+    }
+    const uint32_t chains = first[last]; /* those of the last digit are complete */
+    for (size_t i = 0, at = 0; i < count; i++) {
+        for (uint32_t chain = 0; chain < wots_chains; chain++) {
+            order[first[digits[i][chain]]++] = (uint16_t)at++;
         }
-        if (count == 0) {
+    }
+    size_t lanes = 0;
+    for (;;) {
+        while (lanes < SLH_LANES && next < chains) {
+            const uint32_t at = order[next++], i = at / wots_chains, chain = at % wots_chains;
+            nodes[lanes] = ends + at * set->n;
+            addresses[lanes] = of[i];
+            addresses[lanes].chain_or_height = chain;
+            addresses[lanes].hash_or_index = digits[i][chain];
+            missing[lanes++] = last - digits[i][chain];
+        }
+        if (lanes == 0) {
             return;
         }
         uint32_t steps = missing[0];
-        for (size_t lane = 1; lane < count; lane++) {
+        for (size_t lane = 1; lane < lanes; lane++) {
             steps = missing[lane] < steps ? missing[lane] : steps;
         }
-        slh_chain(context, count, nodes, addresses, steps);
+        slh_chain(context, lanes, nodes, addresses, steps);
         size_t kept = 0;
-        for (size_t lane = 0; lane < count; lane++) {
+        for (size_t lane = 0; lane < lanes; lane++) {
             if (missing[lane] > steps) {
                 nodes[kept] = nodes[lane];
                 addresses[kept] = addresses[lane];
                 missing[kept++] = missing[lane] - steps;
             }
         }
-        count = kept;
+        lanes = kept;
     }
 }
 
-void slh_wots_key_of(const slh_context *context, const slh_wots *wots, slh_address address,
-                     const uint32_t digits[], const uint8_t *signature, uint8_t *key) {
+void slh_wots_keys_of(const slh_context *context, const slh_wots *wots, size_t count,
+                      slh_address addresses[], const uint32_t digits[][SLH_MAX_CHAINS],
+                      const uint8_t *const signatures[], uint8_t *const keys[]) {
     const size_t bytes = wots->chains * context->set->n;
-    uint8_t ends[SLH_MAX_CHAINS * SLH_MAX_N];
-    const uint8_t *const inputs[] = {ends};
-    uint8_t *const keys[] = {key};
-    memcpy(ends, signature, bytes);
-    address.type = wots->hash_type;
-    complete_chains(context, wots->chains, &address, digits, ends);
-    address.type = wots->key_type;
-    slh_thash(context, 1, keys, &address, inputs, bytes);
+    uint8_t ends[count * bytes]; /* no more than needed: stacks may be small */
+    const uint8_t *inputs[SLH_LANES];
+    for (size_t i = 0; i < count; i++) {
+        inputs[i] = memcpy(ends + i * bytes, signatures[i], bytes);
+        addresses[i].type = wots->hash_type;
+    }
+    complete_chains(context, wots->chains, count, addresses, digits, ends);
+    for (size_t i = 0; i < count; i++) {
+        addresses[i].type = wots->key_type;
+    }
+    slh_thash(context, count, keys, addresses, inputs, bytes);
 }
 
-void slh_xmss_root(const slh_context *context, uint32_t layer, uint64_t tree, uint8_t *root,
-                   uint32_t leaf, const uint8_t *message, const uint8_t *signature) {
+void slh_xmss_roots(const slh_context *context, size_t count, slh_address addresses[],
+                    uint8_t *const nodes[], const uint8_t *const signatures[]) {
     const slh_set *set = context->set;
     const slh_wots wots = wots_of(set);
-    uint32_t digits[SLH_MAX_CHAINS];
-    slh_address address = {.layer = layer, .tree = tree, .key_pair = leaf};
-    wots_digits(set, message, digits);
-    slh_wots_key_of(context, &wots, address, digits, signature, root);
-
-    const uint8_t *const paths[] = {signature + set->chains * set->n};
-    uint8_t *const nodes[] = {root};
-    address.type = SLH_TREE;
-    address.key_pair = 0;
-    slh_tree_climb(context, 1, nodes, &address, &leaf, paths, set->height);
+    uint32_t digits[SLH_LANES][SLH_MAX_CHAINS], leaves[SLH_LANES];
+    const uint8_t *paths[SLH_LANES];
+    for (size_t i = 0; i < count; i++) {
+        wots_digits(set, nodes[i], digits[i]);
+        leaves[i] = addresses[i].key_pair;
+        paths[i] = signatures[i] + set->chains * set->n;
+    }
+    slh_wots_keys_of(context, &wots, count, addresses, digits, signatures, nodes);
+    for (size_t i = 0; i < count; i++) {
+        addresses[i].type = SLH_TREE;
+        addresses[i].key_pair = 0;
+    }
+    slh_tree_climb(context, count, nodes, addresses, leaves, paths, set->height);
 }
