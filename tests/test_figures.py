@@ -60,6 +60,15 @@ def test_published_value_keeps_its_digits(value: float, name: str, unit: str, te
     assert Unit.of(name, unit).text(value, exact=True) == text.replace(" ", NARROW_SPACE)
 
 
+def test_factors_below_1_are_fractions_where_they_can_be() -> None:
+    assert [figures.factor(value) for value in (1 / 16, 0.3, 1, 2.5)] == [
+        "×1/16",
+        "×0.3",
+        "×1",
+        "×2.5",
+    ]
+
+
 @pytest.mark.parametrize("unit", ["", "s", "B", "tx/s", "×", "%", "share", "gas"])
 def test_missing_value_is_a_dash(unit: str) -> None:
     assert {Unit(unit).text(math.nan), Unit(unit).text(math.inf, exact=True)} == {MISSING}

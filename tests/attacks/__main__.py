@@ -22,23 +22,6 @@ from tests.attacks.registry import ATTACKS, run_listed
 
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "robustness.md"
 
-_INTRODUCTION = """# Robustness tests
-
-`make attack` writes this table: malformed and hostile input, the surface it is sent to, and the
-results. It takes hours, so the table is committed and not made with the documentation. *Fine*: the
-input was accepted and the result is right. *Refused*: a pqchain error gave the reason.
-*Unfinished*: the operation stopped without losing data, and repeating it succeeds. *Defects*:
-everything else, such as tracebacks, wrong answers, half-written files, files left behind, damaged
-files of others, processes left running, more than 20 s for one input (commands: 300 s), or more
-than 64 MB for all (a command line: 512 MB). *Memory*: growth of the process's peak (not measured
-for C programs, which the sanitizers check, nor for command lines, which are processes of their
-own). The temporary files of a killed command must be gone after the next command. The checksum of a
-table or sidecar rejects almost all damage before its content is read; *with a right checksum*, the
-checksums are those of the damaged content, which is then compared, converted to costs and saved, or
-drawn. The tests are in `tests/attacks`; a small part of most runs in `make test`.
-
-"""
-
 _OUTCOMES = ("inputs", "fine", "refused", "unfinished", "defects", "memory (MB)")
 _HEADINGS = ("surface", "attack", *_OUTCOMES)
 
@@ -79,7 +62,8 @@ def _write(path: Path, surface: str, name: str, tally: Tally) -> None:
     rows[f"{surface}, {name}"] = f"| {surface} | {name} | {' | '.join(texts)} |"
     table = [f"| {' | '.join(_HEADINGS)} |", f"|---|---|{'---:|' * (len(_HEADINGS) - 2)}"]
     table += [rows[key] for key in known if key in rows]
-    path.write_text(_INTRODUCTION + "\n".join(table) + "\n", encoding="utf-8")
+    introduction = TABLE.read_text(encoding="utf-8").partition("| surface |")[0]
+    path.write_text(introduction + "\n".join(table) + "\n", encoding="utf-8")
 
 
 def _rows(path: Path) -> dict[str, str]:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain import installation
 from pqchain.crypto import BlsSigner, CheckedKeys, native, open_signer
-from pqchain.errors import BadLength, CryptoFailure, NativeLibraryMissing, UsageError
+from pqchain.errors import BadLength, CryptoFailure, UsageError
 from tests.crypto.test_known_answers import digest, signature_response
 
 LEFT_OUT = installation.omission_reason("blst-assembly")
@@ -196,14 +196,3 @@ def test_counts_and_lengths_are_checked():
         signer.aggregate_verify([b"vote"], INFINITE_SIGNATURE, keys())
     with pytest.raises(BadLength, match="got 47"):
         signer.verify_possession(bytes(47), bytes(96))
-
-
-def test_missing_bls_build_states_the_reason(monkeypatch, tmp_path):
-    place = tmp_path / "_native" / "blst-assembly" / "reason.txt"
-    place.parent.mkdir(parents=True)
-    place.write_text("it was built with PQCHAIN_BLST=off\n", encoding="utf-8")
-    monkeypatch.setattr(installation, "folders", lambda: [tmp_path])
-    with pytest.raises(
-        NativeLibraryMissing, match=r"not installed \(it was built with PQCHAIN_BLST=off\)"
-    ):
-        native.library(IMPLEMENTATION)

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from hls_kernels.tools.nist_drbg import NistDrbg
-from pqchain.crypto import native, open_signer, unavailable_reason
+from pqchain.crypto import native, open_signer
 from tests.crypto import hawk_model as model
+from tests.crypto.builds import need
 
 pytestmark = pytest.mark.native
 
@@ -40,13 +41,6 @@ draw at which the specification's algorithm is done: there the program's solver 
 gives up, for lack of precision, on a candidate that has a solution. Ours solves it."""
 
 
-def need(variant: str) -> None:
-    """Skip what this processor cannot run."""
-    if reason := unavailable_reason(variant):
-        assert "lacks" in reason, reason
-        pytest.skip(reason)
-
-
 @cache
 def inputs() -> list[tuple[bytes, bytes]]:
     """Return the seed and the message of every vector."""
@@ -67,7 +61,7 @@ def pair(name: str) -> tuple[bytes, bytes]:
 
 @pytest.mark.parametrize(("name", "variant"), CASES)
 def test_vectors_are_reproduced_from_the_key_seed(name: str, variant: str) -> None:
-    need(variant)
+    need(variant, name)
     signer, library = open_signer(name, variant), native.library(variant)
     seed_bytes = model.SETS[name].seed_bytes
     for (seed, message), expected in zip(inputs(), VECTORS[name], strict=True):
@@ -85,7 +79,7 @@ def test_vectors_are_reproduced_from_the_key_seed(name: str, variant: str) -> No
 
 @pytest.mark.parametrize(("name", "variant"), SLOW)
 def test_reference_program_reproduces_all_but_the_named_vectors(name: str, variant: str) -> None:
-    need(variant)
+    need(variant, name)
     signer, library = open_signer(name, variant), native.library(variant)
     for count, ((seed, _), expected) in enumerate(zip(inputs(), VECTORS[name], strict=True)):
         draws: list[int] = []
@@ -113,7 +107,7 @@ def test_model_agrees_on_keys_and_verdicts(name: str) -> None:
     broken[-1] ^= 1
     assert not model.key_is_right(name, public_key, bytes(broken))
     for variant in VARIANTS:
-        need(variant)
+        need(variant, name)
         signer = open_signer(name, variant)
         signature = signer.sign(b"model", secret_key)
         assert model.verify(name, b"model", signature, public_key)
@@ -161,7 +155,7 @@ def sampled(name: str, variant: str, uniform: list[int], signs, parities) -> np.
 
 @pytest.mark.parametrize(("name", "variant"), CASES)
 def test_sampler_steps_at_the_table_thresholds(name: str, variant: str) -> None:
-    need(variant)
+    need(variant, name)
     n = model.SETS[name].n
     wanted = []
     for parity in (0, 1):

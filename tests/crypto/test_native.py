@@ -13,18 +13,16 @@ BUILDS = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
 ROUND3_BUILDS = ("liboqs-0.7.1/avx2", "liboqs-0.7.1/ref")
 
 
-@pytest.fixture(params=BUILDS)
-def build(request: pytest.FixtureRequest) -> str:
-    reason = unavailable_reason(request.param)
-    if reason:
+@pytest.fixture(params=(*BUILDS, *ROUND3_BUILDS))
+def any_build(request: pytest.FixtureRequest) -> str:
+    if reason := unavailable_reason(request.param):
         pytest.skip(reason)
     return str(request.param)
 
 
-@pytest.fixture(params=(*BUILDS, *ROUND3_BUILDS))
-def any_build(request: pytest.FixtureRequest) -> str:
-    reason = unavailable_reason(request.param)
-    if reason:
+@pytest.fixture(params=BUILDS)
+def build(request: pytest.FixtureRequest) -> str:
+    if reason := unavailable_reason(request.param):
         pytest.skip(reason)
     return str(request.param)
 
@@ -92,10 +90,14 @@ def test_missing_avx2_is_reported_as_the_reason(monkeypatch: pytest.MonkeyPatch)
         open_signer("ML-DSA-44", "liboqs-0.13/avx2")
 
 
-def test_missing_library_is_reported_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(installation, "library_path", lambda stem: None)
+def test_missing_library_is_reported_with_its_reason(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(installation, "folders", lambda: [tmp_path])
     assert "is not installed: build it with `make`" in unavailable_reason("liboqs-0.13/ref")
-    with pytest.raises(errors.NativeLibraryMissing):
+    place = tmp_path / "_native" / "liboqs-0.13-ref" / "reason.txt"
+    place.parent.mkdir(parents=True)
+    place.write_text("it was built with PQCHAIN_LIBOQS=off\n", encoding="utf-8")
+    told = r"not installed \(it was built with PQCHAIN_LIBOQS=off\)"
+    with pytest.raises(errors.NativeLibraryMissing, match=told):
         native.library("liboqs-0.13/ref")
 
 

@@ -136,16 +136,12 @@ def test_each_signature_uses_the_next_leaf_and_the_last_one_is_the_last(key, tmp
 def test_an_opened_key_continues(key: StatefulSigner) -> None:
     key.sign(b"a")
     key.close()
+    with pytest.raises(UsageError, match="must be open"):
+        key.sign(b"")
     with StatefulSigner(key.path) as again:
         assert (again.next_leaf, again.remaining, again.algorithm) == (1, 30, LMS)
         assert leaf(again.sign(b"b"), LMS) == 1
     assert key.path.stat().st_mode & 0o777 == 0o600
-
-
-def test_a_closed_signer_does_not_sign(key: StatefulSigner) -> None:
-    key.close()
-    with pytest.raises(UsageError, match="must be open"):
-        key.sign(b"")
 
 
 def test_a_second_process_is_refused(key: StatefulSigner) -> None:

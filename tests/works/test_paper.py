@@ -46,13 +46,8 @@ def test_damaged_files_are_named(copy, file, old, new, message):
         papers.published("pqdpol")
 
 
-def test_empty_csv_is_named(copy):
-    (copy / "pqdpol" / "table4.csv").write_text("", encoding="utf-8")
-    with pytest.raises(DataError, match=r"cannot read .*table4\.csv"):
-        papers.table("pqdpol", "table4")
-
-
-def test_binary_csv_is_named(copy):
-    (copy / "pqdpol" / "table4.csv").write_bytes(b"name\xff\n")
+@pytest.mark.parametrize("content", [b"", b"name\xff\n"])
+def test_empty_or_binary_csv_is_named(copy, content):
+    (copy / "pqdpol" / "table4.csv").write_bytes(content)
     with pytest.raises(DataError, match=r"cannot read .*table4\.csv"):
         papers.table("pqdpol", "table4")
