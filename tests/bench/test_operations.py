@@ -105,16 +105,6 @@ def test_wrong_use_is_rejected(arguments, options, error, message) -> None:
         bench.measure(*arguments, **options)
 
 
-def test_preset_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(presets.PRESET_VARIABLE, raising=False)
-    assert presets.preset() == "quick"
-    monkeypatch.setenv(presets.PRESET_VARIABLE, "paper")
-    assert presets.preset() == "paper"
-    monkeypatch.setenv(presets.PRESET_VARIABLE, "slow")
-    with pytest.raises(UsageError, match=r"PQCHAIN_PRESET=slow: preset must be one of quick"):
-        presets.preset()
-
-
 @pytest.mark.native
 def test_each_round_covers_every_cell(monkeypatch):
     """A busy second must not slow down all rounds of one cell, which would shift its median."""

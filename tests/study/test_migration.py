@@ -21,6 +21,8 @@ def test_bitcoin_migration_takes_the_published_days():
     frame = series(BITCOIN)
     assert len(frame) == math.ceil(BITCOIN.least_days)
     assert frame["moved_share"].iloc[-1] == pytest.approx(1.0)
+    # All have asked on the first day, so who has not moved is waiting.
+    assert (frame["moved_share"] + frame["waiting_share"]).to_numpy() == pytest.approx(1.0)
     assert (frame["growth_bytes_per_day"] >= 0).all()
 
 
