@@ -186,6 +186,10 @@ def test_missing_operation_is_a_row_with_a_note() -> None:
     compared = pq.bench.compare_runs({"a": side(*QUIET), "b": given})
     assert (compared["reason"] == "a given number, not a measurement").all()
     assert (compared["verdict"] == "").all()
+    for nothing in (0.0, math.inf):
+        none = [run.assign(median_seconds=nothing) for run in side(*QUIET)]
+        compared = pq.bench.compare_runs({"a": side(*QUIET), "b": none})
+        assert (compared["reason"] == "not measured in this side").all()
 
 
 def test_sides_have_their_provenance() -> None:
