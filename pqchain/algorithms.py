@@ -86,6 +86,8 @@ class Implementation:
     file: Path | None = None
     """Path of a user's library."""
     factory: Callable[[Algorithm, str], Any] | None = None
+    comparison_only: bool = False
+    """Whether it is kept for published works and comparisons, and never chosen by its speed."""
     location: str = ""
     """Location of user code, such as "/home/me/mine.py:Mine"; it runs in a child process."""
 
