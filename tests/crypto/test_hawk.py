@@ -17,7 +17,7 @@ from tests.crypto.builds import need
 pytestmark = pytest.mark.native
 
 NAMES = ("Hawk-512", "Hawk-1024")
-VARIANTS = ("hawk/avx2", "hawk/ref")
+VARIANTS = ("hawk/avx512", "hawk/avx2", "hawk/ref")
 CASES = [(name, variant) for name in NAMES for variant in VARIANTS]
 SLOW = [
     pytest.param(*case, marks=[pytest.mark.long] if case[0] == "Hawk-1024" else [])
