@@ -1,8 +1,8 @@
 """Collect the licences of all Rust code of a library in one text.
 
-The build runs `python licences.py <cargo> <rustc> <Cargo.toml> <target> <output> <title>`. Every licence
-file of a crate is copied; for a crate without one, its declared licence is named. The notices of
-Rust's standard library, which is linked in, come with the toolchain.
+The build runs `python licences.py <cargo> <rustc> <Cargo.toml> <target> <output> <title>`. Every
+licence file of a crate is copied; for a crate without one, its declared licence is named. The
+notices of Rust's standard library, which is linked in, come with the toolchain.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ set(CRATES_FOLDER "${PQCHAIN_NATIVE_DIR}/rust")
 pqchain_rust(1.85 CRATES_REASON rust release CRATES_TARGET)
 if("$ENV{PQCHAIN_RUST}" STREQUAL "off")
   set(CRATES_REASON "it was built with PQCHAIN_RUST=off")
+elseif(CMAKE_SIZEOF_VOID_P EQUAL 4)
+  set(CRATES_REASON "it is for processors of 64 bits")
 endif()
 if(NOT CRATES_REASON)
   pqchain_crate_digest("${CRATES_FOLDER}" "${rust}" "${CRATES_TARGET}" "${CMAKE_CURRENT_LIST_FILE}"
