@@ -202,10 +202,15 @@ def test_wrong_use_names_the_remedy_and_writes_nothing(line: str, folder: Path, 
 
 
 REFUSED = {
-    "study --list": 0, "reproduce --only nope": 2, "bench --algorithm nope": 2, "plot nope": 2,
-    "bench --scheme Mine,size=3": 2, "study pqdpol --scheme Mine,size=3": 2,
-    "plot sizes --scheme Mine,size=3": 2, "reproduce --scheme Mine,size=3": 2,
-}  # fmt: skip
+    "study --list": 0,
+    "reproduce --only nope": 2,
+    "bench --algorithm nope": 2,
+    "plot nope": 2,
+    "bench --scheme Mine,size=3": 2,
+    "study pqdpol --scheme Mine,size=3": 2,
+    "plot sizes --scheme Mine,size=3": 2,
+    "reproduce --scheme Mine,size=3": 2,
+}
 
 HEAVY = ("pandas", "matplotlib", "pyperf", "simpy", "numba")
 """What takes most of a second to load."""

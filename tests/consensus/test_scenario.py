@@ -16,9 +16,12 @@ from tests.consensus.scenarios import scenario, table
 PAPER = papers.costs("pqdpol")
 
 COUNTS = {
-    "Dilithium2": 12.0, "Dilithium3": 9.0, "Dilithium5": 6.0, "Falcon-1024": 15.0,
+    "Dilithium2": 12.0,
+    "Dilithium3": 9.0,
+    "Dilithium5": 6.0,
+    "Falcon-1024": 15.0,
     "SPHINCS+-SHA2-128f-simple": 2.0,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("algorithm", "count"), COUNTS.items())

@@ -55,11 +55,14 @@ NOT_LOADED = {
 """Files that cannot be loaded: text, line that is to be named, and what is said of it."""
 
 ARGUMENTS = {
-    "..:X": "cannot be imported: TypeError", ":X": "must be file.py:Class or module:Class",
-    "X:": "must be file.py:Class or module:Class", "nowhere\udcff.py:X": "does not exist",
-    "~nobody/mine.py:X": "does not exist", "/dev/zero.py:X": "does not exist",
+    "..:X": "cannot be imported: TypeError",
+    ":X": "must be file.py:Class or module:Class",
+    "X:": "must be file.py:Class or module:Class",
+    "nowhere\udcff.py:X": "does not exist",
+    "~nobody/mine.py:X": "does not exist",
+    "/dev/zero.py:X": "does not exist",
     "json:dumps": "is not a signature scheme: it lacks generate_keypair()",
-}  # fmt: skip
+}
 
 FAILS = {
     "init": ("class", "def __init__(self): raise RuntimeError('init')", "RuntimeError: init"),
@@ -88,9 +91,18 @@ FAILS = {
 """Classes that fail in use: a line of SCHEME, what comes after it, and what is said of it."""
 
 QUICK = (
-    "syntax", "exits", "os_exits", "crashes", "loops", "raises", "length", "accepts", "pipes",
-    "verdict", "key_type",
-)  # fmt: skip
+    "syntax",
+    "exits",
+    "os_exits",
+    "crashes",
+    "loops",
+    "raises",
+    "length",
+    "accepts",
+    "pipes",
+    "verdict",
+    "key_type",
+)
 """Kinds in `make test`; `make test-long` has all."""
 
 

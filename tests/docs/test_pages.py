@@ -174,8 +174,16 @@ def test_page_with_external_resources_is_detected(tmp_path: Path) -> None:
 
 def test_example_in_a_docstring_becomes_code() -> None:
     lines = [
-        "Words.", "", "    frame = measure()", "", "    more", "", "Words.", "- one", "    two",
-    ]  # fmt: skip
+        "Words.",
+        "",
+        "    frame = measure()",
+        "",
+        "    more",
+        "",
+        "Words.",
+        "- one",
+        "    two",
+    ]
     shown = checks().show_examples(lines)
     assert shown[2:5] == [".. code-block:: python", "", "    frame = measure()"]
     assert shown.count(".. code-block:: python") == 1

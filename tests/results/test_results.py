@@ -125,11 +125,17 @@ def test_check_names_expected_and_actual_columns() -> None:
 @pytest.mark.parametrize(
     ("column", "value"),
     [
-        ("reason", None), ("reason", 3.0), ("reason", "two\r\nlines"), ("algorithm", float("nan")),
-        ("median_seconds", "fast"), ("median_seconds", "1.5"), ("median_seconds", True),
-        ("samples", 1.5), ("samples", "10"),
+        ("reason", None),
+        ("reason", 3.0),
+        ("reason", "two\r\nlines"),
+        ("algorithm", float("nan")),
+        ("median_seconds", "fast"),
+        ("median_seconds", "1.5"),
+        ("median_seconds", True),
+        ("samples", 1.5),
+        ("samples", "10"),
     ],
-)  # fmt: skip
+)
 def test_check_rejects_a_value_of_a_wrong_type(column: str, value: object) -> None:
     with pytest.raises(DataError, match=column):
         results.check(measurement(**{column: value}), MEASUREMENT)

@@ -115,12 +115,16 @@ CHANGES = {
 
 
 BEFORE = {
-    "vote_aggregates": {"vote_aggregation": "bls"}, "certificates": {"votes_per_block": 0.0},
-    "final_blocks": {"block_seconds": 0.5}, "peers": {"law": "gossip"},
-    "pipelined": {"law": "uplink", "vote_phases": 2}, "world": {"law": "gossip"},
-    "region_table": {"law": "gossip", "world": True}, "separate_state_gas": {"state_gas": 40.0},
+    "vote_aggregates": {"vote_aggregation": "bls"},
+    "certificates": {"votes_per_block": 0.0},
+    "final_blocks": {"block_seconds": 0.5},
+    "peers": {"law": "gossip"},
+    "pipelined": {"law": "uplink", "vote_phases": 2},
+    "world": {"law": "gossip"},
+    "region_table": {"law": "gossip", "world": True},
+    "separate_state_gas": {"state_gas": 40.0},
     "transaction_aggregation": {"block_bytes": 500_000, "block_weight": 2e6, "block_gas": 2e8},
-}  # fmt: skip
+}
 """Inputs without which a change would be hidden, or impossible."""
 
 

@@ -264,13 +264,16 @@ def test_default_clients_are_named_and_include_the_anchors(monkeypatch, nothing_
 
 BUILT = [
     ("ml-dsa (RustCrypto)", "ML-DSA-44", {"decode_key", "decode_signature"}),
-    ("fips204", "ML-DSA-44", {"decode_key"}), ("aws-lc-rs", "ML-DSA-44", {"decode_key"}),
+    ("fips204", "ML-DSA-44", {"decode_key"}),
+    ("aws-lc-rs", "ML-DSA-44", {"decode_key"}),
     ("circl", "ML-DSA-44", {"decode_key"}),
     ("fn-dsa (original Falcon)", "Falcon-padded-512", {"decode_key"}),
-    ("pqcrypto-falcon", "Falcon-512", set()), ("Bouncy Castle", "Falcon-512", set()),
-    ("Bouncy Castle", "ecrecover", set()), ("ed25519-dalek", "Ed25519", {"decode_key"}),
+    ("pqcrypto-falcon", "Falcon-512", set()),
+    ("Bouncy Castle", "Falcon-512", set()),
+    ("Bouncy Castle", "ecrecover", set()),
+    ("ed25519-dalek", "Ed25519", {"decode_key"}),
     ("libsecp256k1", "ecrecover", set()),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "algorithm", "parts"), BUILT)
