@@ -173,11 +173,13 @@ def test_every_damaged_library_is_an_error(tmp_path: Path, damage: Callable[[byt
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        (None, "digest are missing in build.json"), ("{", "cannot read"), ("[1]", "cannot read"),
+        (None, "digest are missing in build.json"),
+        ("{", "cannot read"),
+        ("[1]", "cannot read"),
         ("[" * 100_000, "cannot read"),
         (json.dumps(dict.fromkeys(BUILD, "")), "must have  bytes; got"),
     ],
-)  # fmt: skip
+)
 def test_bundled_library_needs_its_record(tmp_path: Path, record: str | None, message: str):
     path = copy("block", tmp_path)
     build = path.parents[1] / "build.json"

@@ -223,7 +223,9 @@ GENESIS = "UPDATE genesis SET description = "
         *(
             (f"{GENESIS}x'{data.hex()}'", "genesis is .*damaged")
             for data in (
-                b"[" * 100_000, b"[]", b"\xff\xfe{",
+                b"[" * 100_000,
+                b"[]",
+                b"\xff\xfe{",
                 b'{"chain": "x", "limit_bytes": 1, "algorithms": null, "sealed": 1,"balances": {}}',
             )
         ),
@@ -233,7 +235,7 @@ GENESIS = "UPDATE genesis SET description = "
         ("PRAGMA application_id = 0x70716332", "of format 2;.*start a new one with Ledger.create"),
     ],
     ids=range(27),
-)  # fmt: skip
+)
 def test_damage_is_rejected_with_the_reason(path: Path, statement: str, message: str) -> None:
     damage(path, statement)
     before = path.read_bytes()
@@ -263,9 +265,11 @@ def test_rewritten_file_is_checked(path: Path) -> None:
 
 FORM_BALANCES = {wallet.address: 1000 for wallet in (ALICE, BOB, hybrid())}
 WEAKER_RULES = {
-    "sealed": False, "limit_bytes": 2**40,
-    "algorithms": ["Ed25519", "ECDSA-secp256k1", "Falcon-512"], "chain": 2,
-}  # fmt: skip
+    "sealed": False,
+    "limit_bytes": 2**40,
+    "algorithms": ["Ed25519", "ECDSA-secp256k1", "Falcon-512"],
+    "chain": 2,
+}
 
 
 @pytest.mark.parametrize("form", ["empty", "registered hybrid", "many alike"])

@@ -228,10 +228,12 @@ print(code, sorted(set({HEAVY!r}) & set(sys.modules)), file=sys.stderr)"""
 @pytest.mark.parametrize(
     "words",
     [
-        "papers PQDPOL TABLE4", "study Ethereum --show", "algorithms --family falcon",
+        "papers PQDPOL TABLE4",
+        "study Ethereum --show",
+        "algorithms --family falcon",
         "consensus --algorithm FALCON-512 --network MESH --exponents 2 --engine SIMPY",
     ],
-)  # fmt: skip
+)
 def test_names_ignore_case(words: str, run) -> None:
     assert run(words.split()).out
 

@@ -52,12 +52,14 @@ def test_equal_scenarios_compare_equal() -> None:
     first, same = scenario(seed=1), scenario(seed=1)
     assert first == same and hash(first) == hash(same) and first.identifier == same.identifier
     others = [
-        scenario(seed=2), scenario(seed=1, nodes=9), scenario(seed=1, costs=table(verify=48e-6)),
+        scenario(seed=2),
+        scenario(seed=1, nodes=9),
+        scenario(seed=1, costs=table(verify=48e-6)),
         scenario(seed=1, network=named("mesh")),
         scenario(seed=1, network=named("mesh", latency_seconds=0.003)),
         scenario(seed=1, layout=Layout(data_bytes=13)),
         scenario(seed=1, faults=Faults(crashed=(1,)), view_timeout_seconds=1.0),
-    ]  # fmt: skip
+    ]
     assert len({first.identifier, *(other.identifier for other in others)}) == 8
 
 

@@ -310,7 +310,9 @@ C_MISTAKES = {
     "signs_abort": (C_SIGNS, "abort();", 1, "the process ended by SIGABRT"),
     "signs_hang": (C_SIGNS, "for (;;);", 1, "no result within 3 s"),
     "exits_late": (
-        C_SIGNS, f"static int n; if (++n > 3) exit(0); {C_SIGNS}", 1,
+        C_SIGNS,
+        f"static int n; if (++n > 3) exit(0); {C_SIGNS}",
+        1,
         "the process ended by exit code 0",
     ),
     "overruns": (
@@ -319,7 +321,7 @@ C_MISTAKES = {
         1,
         "wrote past a buffer of 300 bytes",
     ),
-}  # fmt: skip
+}
 """The example in C with a text replaced; exit code of `native --check`, and what it says."""
 
 

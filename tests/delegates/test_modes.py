@@ -70,9 +70,11 @@ def test_faults_cost_one_view_over_quic_as_in_the_model(faults):
 
 
 _FAULTS = [
-    {"loss_probability": 0.1}, {"delay_probability": 0.3, "delay_seconds": 0.2},
-    {"partition_fraction": 0.5, "heal_seconds": 1.5}, {"slow": (1,), "slow_factor": 3},
-]  # fmt: skip
+    {"loss_probability": 0.1},
+    {"delay_probability": 0.3, "delay_seconds": 0.2},
+    {"partition_fraction": 0.5, "heal_seconds": 1.5},
+    {"slow": (1,), "slow_factor": 3},
+]
 """Faults of the network and of machines, in every mode."""
 
 

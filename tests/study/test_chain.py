@@ -304,10 +304,12 @@ def test_votes_follow_a_prover_with_stated_times():
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("bls", "must include BLS12-381"), ("leanmultisig", "must include XMSS of leanSig"),
-        ("labrador", "must include Falcon-512"), ("magic", "must be one of plain, bls"),
+        ("bls", "must include BLS12-381"),
+        ("leanmultisig", "must include XMSS of leanSig"),
+        ("labrador", "must include Falcon-512"),
+        ("magic", "must be one of plain, bls"),
     ],
-)  # fmt: skip
+)
 def test_invalid_transaction_aggregation_is_rejected(how, message):
     with pytest.raises(UsageError, match=message):
         run(plan(algorithms=("ML-DSA-44",), transaction_aggregation=how))
