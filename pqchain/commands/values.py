@@ -260,8 +260,7 @@ Preset: TypeAlias = Annotated[
 Output: TypeAlias = Annotated[
     Path, parsed(table_path, help="save the table here, and its provenance in FILE.json")
 ]
-# Not Any: Python 3.10 gives a parameter whose default is None the type Optional, and cyclopts then
-# loses the converter.
+# Not Any: with the default None, Python 3.10 makes it Optional, which hides the converter.
 Measurements: TypeAlias = Annotated[
     object, parsed(_measurements, help="file of `pqchain bench --output`, instead of measuring now")
 ]
