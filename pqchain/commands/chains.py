@@ -102,7 +102,7 @@ def study(
     elif sensitivity is not None:
         raise UsageError(f"--sensitivity {figure} needs a page; add --page FILE.html")
     plan = files.with_settings(studies.load(name), set_, added)
-    options = {"measurements": measurements, "preset": preset, "draws": draws}
+    options: dict[str, Any] = {"measurements": measurements, "preset": preset, "draws": draws}
     findings = studies.run(plan, progress=console.is_interactive(), **options)
     costs = {"costs": findings.costs.source}
     if output is not None:
@@ -189,7 +189,7 @@ def whatif(
         )
     if page is not None:
         pages.check_page(page)
-    options = {"measurements": measurements, "preset": preset, "draws": draws}
+    options: dict[str, Any] = {"measurements": measurements, "preset": preset, "draws": draws}
     answer = studies.whatif(plan, names[0], progress=console.is_interactive(), **options)
     outputs: list[str | Table] = [answer.text()]
     if bibtex:
