@@ -3,7 +3,9 @@
     python benchmarks/engines.py simplex
     python benchmarks/engines.py simplex-tcp
     python benchmarks/engines.py cometbft
+    python benchmarks/engines.py cometbft-large
     python benchmarks/engines.py cometbft-tcp
+    python benchmarks/engines.py holdout --seed DIGEST [--predict]
     python benchmarks/engines.py skill
 
 Setups follow from a seed that was chosen after the model was written. Runs in virtual time do
@@ -23,7 +25,8 @@ import pandas as pd
 
 from pqchain import installation, results
 from pqchain.results import machine
-from pqchain_engines import comparison, frames, prices, runner
+from pqchain_engines import cometbft as model
+from pqchain_engines import comparison, frames, prices, registry, runner
 from pqchain_engines.setup import Setup
 
 SEED = 20261124
@@ -100,6 +103,35 @@ def cometbft() -> list[Setup]:
     return setups
 
 
+def large(seed: int | str = SEED, configurations: int = 10) -> list[Setup]:
+    """Return setups of CometBFT in which signatures have large effects.
+
+    The intervals are the released ones. A run of 50 validators takes a minute of processor time or
+    more, one of 100 ten. SLH-DSA has no stored price: its seconds are those of `price_of` on the
+    machine of the runs, when it was busy.
+    """
+    draw = random.Random(seed)
+    setups = []
+    for number in range(configurations):
+        nodes = 50 if number % 5 == 4 else draw.choice((16, 24, 32))
+        latency_seconds = draw.uniform(0.05, 0.15) if number % 2 else draw.uniform(0.001, 0.005)
+        setup = Setup(
+            algorithm="Ed25519",
+            nodes=nodes,
+            heights=2 if nodes == 50 else 4,
+            warmup=1,
+            latency_seconds=round(latency_seconds, 4),
+            rate_bits_per_second=draw.choice((2e7, 4e7, 1e8)),
+            block_bytes=round(10 ** draw.uniform(2, 5)),
+            leader_timeout_seconds=60.0,
+            seed=number,
+        )
+        scheme = ("SLH-DSA-SHA2-128f", *SCHEMES)[number % 4]
+        work = {"sign_seconds": 0.003, "verify_seconds": 0.00025} if number % 4 == 0 else {}
+        setups += [setup, replace(setup, algorithm=scheme, **work)]
+    return setups
+
+
 def tcp() -> list[Setup]:
     """Return setups of CometBFT over TCP, whose processor time is compared with its prices.
 
@@ -142,7 +174,9 @@ SETUPS = {
     "simplex": simplex,
     "simplex-tcp": simplex_tcp,
     "cometbft": cometbft,
+    "cometbft-large": large,
     "cometbft-tcp": tcp,
+    "holdout": large,
 }
 
 
@@ -156,21 +190,43 @@ def skill() -> pd.DataFrame:
     return frame
 
 
+def predicted(setups: list[Setup]) -> pd.DataFrame:
+    """Return RUNS with the latencies of CometBFT's model, to be stored before the runs."""
+    rows = []
+    for number, setup in enumerate(setups, 1):
+        row = dict.fromkeys(frames.RUNS.columns) | frames.setup_columns(
+            number, registry.get("cometbft"), setup
+        )
+        texts = {"kind": "modelled", "digest": "", "status": "predicted", "reason": ""}
+        rows.append(row | texts | {"latency_seconds": model.latency_seconds(row)})
+    return frames.RUNS.frame(rows)
+
+
 def main() -> None:
     """Run the drawn setups and store them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", choices=[*SETUPS, "skill"])
+    parser.add_argument("--seed", default=SEED, help="of the setups of holdout: a commit's digest")
+    parser.add_argument("--predict", action="store_true", help="store the model's latencies")
     parser.add_argument("--limit-seconds", type=float, default=600.0, help="timeout of a run")
     parser.add_argument("--workers", type=int, default=2, help="runs at the same time")
     arguments = parser.parse_args()
     if arguments.runs == "skill":
         results.save(skill(), installation.data("engines") / "skill.csv")
         return
-    engine = arguments.runs.partition("-")[0]
-    drawn = [prices.with_prices(engine, setup) for setup in SETUPS[arguments.runs]()]
+    holdout = arguments.runs == "holdout"
+    engine = "cometbft" if holdout else arguments.runs.partition("-")[0]
+    setups = large(arguments.seed, 4) if holdout else SETUPS[arguments.runs]()
+    drawn = [prices.with_prices(engine, setup) for setup in setups]
+    preset = {"preset": f"seed {arguments.seed}"}
+    if arguments.predict:
+        frame = predicted(drawn)
+        frame.attrs["provenance"] = machine.provenance() | preset
+        results.save(frame, installation.data("engines") / "runs" / "holdout-predicted.csv")
+        return
     setups = [
         replace(setup, seed=setup.seed + 1000 * number)
-        for number in range(ROUNDS)
+        for number in range(1 if SETUPS[arguments.runs] is large else ROUNDS)
         for setup in drawn
     ]
 
@@ -205,7 +261,7 @@ def main() -> None:
         with ThreadPoolExecutor(arguments.workers) as pool:
             parts = list(pool.map(measure, range(len(setups))))
     frame = frames.summarize(pd.concat(parts).sort_values("run", kind="stable"))
-    frame.attrs["provenance"] = machine.provenance() | {"preset": f"seed {SEED}"}
+    frame.attrs["provenance"] = machine.provenance() | preset
     results.save(frame, folder / "runs" / f"{arguments.runs}.csv")
 
 

@@ -1,4 +1,4 @@
-"""The terms of CometBFT that the consensus model lacks, from its source (v0.40.0).
+"""The model of CometBFT, from its source (v0.40.0): lengths, counts, and times by `gossip`.
 
 Messages are flooded: a validator sends each vote, proposal and block part to every peer that has
 not announced it (consensus/reactor.go, gossipVotesRoutine and gossipDataRoutine). An announcement
@@ -11,15 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
-
-import numpy as np
+from typing import Any, TypeAlias
 
 from pqchain import algorithms
-from pqchain.consensus import model as consensus_model
-from pqchain.consensus import named
-from pqchain_engines import prices
-from pqchain_engines.scenarios import UNLIMITED_BITS_PER_SECOND, scenario
+from pqchain_engines import gossip, prices
 
 ROUND_STEPS = 5
 """NewRoundStep messages of a height: propose, prevote, precommit, commit, new height."""
@@ -27,11 +22,15 @@ ROUND_STEPS = 5
 PART_BYTES = 65536
 """Bytes of a block part (types/params.go, BlockPartSizeBytes)."""
 
-_DRAWS = 4000
+_DRAWN_VALIDATORS = 96
+"""Validators of all draws of the polls' phases: the fewer a run has, the more draws."""
+
+_BUCKET_BYTES = 32_000
+"""Bytes that the token bucket of a namespace lets pass at once (wire/drivers/namespaces.py)."""
+
 _TIME_BYTES = 14
 _ADDRESS_BYTES = 20
 _HASH_BYTES = 32
-_BLOCKS = 5
 
 
 def _field(length: float) -> float:
@@ -58,47 +57,54 @@ def _proposed_bytes(transactions: int, data_bytes: int, commit_bytes: float) -> 
     return _field(header) + _field(data) + 2 + _field(commit_bytes)
 
 
-def messages(run: Mapping[Any, Any]) -> dict[str, float]:
-    """Return messages and bytes of a height by column of RUNS, all validators together.
+_Lengths: TypeAlias = tuple[float, float, float, tuple[float, ...], float]
 
-    `run` is a row of RUNS. The counts are those of links slower than two polls, and of a pause
-    after the commit of zero or long enough for the last copies.
-    """
-    nodes = int(run["nodes"])
+
+def _lengths(run: Mapping[Any, Any]) -> _Lengths:
+    """Return bytes of a block and its commit, and as messages a proposal, the parts and a vote."""
+    nodes, late = int(run["nodes"]), late_votes(run)
     signature = algorithms.get(run["algorithm"]).signature_bytes
-    flooded, pairs = (nodes - 1) ** 2, nodes * (nodes - 1)
-    late = late_votes(run)
-    votes = 2 * nodes * flooded - nodes * late * (nodes - 2)
     commit = _commit_bytes(nodes - late, late, signature)
     size = _proposed_bytes(int(run["transactions"]), data_bytes(run), commit)
-    parts = math.ceil(size / PART_BYTES)
+    count = math.ceil(size / PART_BYTES)
     # A validator's index takes two bytes, but that of the first none.
     index = 2 * (1 - 1 / nodes)
     vote = 4 + _BLOCK_ID_FIELD + _TIME_BYTES + _field(_ADDRESS_BYTES) + index + _field(signature)
     proposal = 4 + 11 + _BLOCK_ID_FIELD + _TIME_BYTES + _field(signature)
     # Beside its bytes, a part has its place, and the hashes on the way to the root.
-    proof = 4 + _HASH_FIELD * (1 + math.ceil(math.log2(parts))) if parts > 1 else 2 + _HASH_FIELD
-    part = _field(min(size, PART_BYTES)) + _field(proof) + (2 if parts > 1 else 0)
-    last = size - (parts - 1) * PART_BYTES
-    part_bytes = (parts - 1) * _wrapped(2 + _field(part)) + _wrapped(
-        2 + _field(part - min(size, PART_BYTES) + last)
-    )
+    proof = 4 + _HASH_FIELD * (1 + math.ceil(math.log2(count))) if count > 1 else 2 + _HASH_FIELD
+    parts = [min(size - first * PART_BYTES, PART_BYTES) for first in range(count)]
+    around = _field(proof) + (2 if count > 1 else 0)
+    wrapped = tuple(_field(2 + _field(_field(part) + around)) for part in parts)
+    return size, commit, _field(_field(proposal)), wrapped, _field(_field(vote))
+
+
+def messages(run: Mapping[Any, Any]) -> dict[str, float]:
+    """Return messages and bytes of a height by column of RUNS, all validators together.
+
+    `run` is a row of RUNS. The counts are those of runs that are `flooded`.
+    """
+    nodes = int(run["nodes"])
+    copies, pairs = (nodes - 1) ** 2, nodes * (nodes - 1)
+    late = late_votes(run)
+    block, commit, proposal, parts, vote = _lengths(run)
+    votes = 2 * nodes * copies - nodes * late * (nodes - 2)
     announced = (2 * nodes - late) * pairs
-    others = flooded + announced + ROUND_STEPS * pairs + pairs
+    others = copies + announced + ROUND_STEPS * pairs + pairs
     other_bytes = (
-        flooded * _wrapped(_field(proposal))
-        + announced * (4 + index + 2)
+        copies * proposal
+        + announced * (4 + 2 * (1 - 1 / nodes) + 2)
         + ROUND_STEPS * pairs * 8.2
         + pairs * 49
     )
     values = {
         "votes": votes,
-        "vote_bytes": votes * _wrapped(_field(vote)),
-        "blocks": parts * flooded,
-        "sent_block_bytes": flooded * part_bytes,
+        "vote_bytes": votes * vote,
+        "blocks": len(parts) * copies,
+        "sent_block_bytes": copies * sum(parts),
         "others": others,
         "other_bytes": other_bytes,
-        "size_bytes": size,
+        "size_bytes": block,
         "commit_bytes": commit,
     }
     values["sent_messages"] = values["votes"] + values["blocks"] + others
@@ -146,11 +152,6 @@ def processor_terms(run: Mapping[Any, Any]) -> list[float]:
     return [sent["sent_bytes"], sent["sent_messages"], wakeups, nodes]
 
 
-def _wrapped(length: float) -> float:
-    """Return the bytes of a message inside the message of its channel."""
-    return _field(length)
-
-
 def data_bytes(run: Mapping[Any, Any]) -> int:
     """Return the bytes of the transactions of a block."""
     scheme = algorithms.get(run["algorithm"])
@@ -181,6 +182,14 @@ def late_votes(run: Mapping[Any, Any]) -> int:
     return 0 if run["commit_timeout_seconds"] else int(run["nodes"]) - int(run["quorum"])
 
 
+def flooded(run: Mapping[Any, Any]) -> bool:
+    """Return whether every copy is sent: no announcement comes in time, and no pause is short."""
+    # Any validator has a vote within a poll of the first, and copies it within another poll.
+    poll, link = run["poll_seconds"], run["link_latency_seconds"] + run["flush_seconds"]
+    pause = run["commit_timeout_seconds"]
+    return bool(link > 2 * poll and not 0 < pause < 2 * (link + poll))
+
+
 def hops(run: Mapping[Any, Any]) -> int:
     """Return the hops of a height: proposal, prevote, precommit; without a pause one more.
 
@@ -192,46 +201,37 @@ def hops(run: Mapping[Any, Any]) -> int:
 
 
 @cache
-def poll_wait(nodes: int, quorum: int) -> float:
-    """Return the mean wait of a hop for polls, in poll intervals.
-
-    Each pair of validators polls at its own phase, which is uniform. A validator goes on with the
-    quorum's last message, and the height ends with the last validator: more than half an interval.
-    """
-    random = np.random.default_rng(0)
-    phases = random.random((2, _DRAWS, nodes, nodes))
-    phases[:, :, range(nodes), range(nodes)] = 0.0
-    arrived = random.random((_DRAWS, nodes))
-    arrived[:, 0] = 0.0
-    for phase in phases:
-        arrived = np.sort(arrived[:, :, None] + phase, axis=1)[:, quorum - 1, :]
-    return float(arrived.max(axis=1).mean() / 3)
+def _mean_seconds(height: gossip.Gossip) -> float:
+    # The first height of a draw has other validators begin at once.
+    seconds: list[float] = []
+    for seed in range(math.ceil(_DRAWN_VALIDATORS / height.nodes)):
+        heights = gossip.Heights(height, seed)
+        seconds += [heights.seconds() for _ in range(3)][1:]
+    return sum(seconds) / len(seconds)
 
 
 def latency_seconds(run: Mapping[Any, Any]) -> float:
     """Return the time from the proposal until the last validator has the block final.
 
-    The consensus model (law `mesh`, the certificate in the next block) with the wait of a hop in
-    the latency of its links: a poll, and the timer after which a connection is written to. Between
-    network namespaces a node has the rate, not a link (law `uplink`).
+    The mean of heights of `gossip`, with several draws of the phases of polls.
     """
-    wait = run["flush_seconds"] + run["poll_seconds"] * poll_wait(
-        int(run["nodes"]), int(run["quorum"])
+    price, nodes, (_, _, proposal, parts, vote) = _prices(run), int(run["nodes"]), _lengths(run)
+    # Between network namespaces a node has the rate and a bucket, and its links share them.
+    links, bucket = (nodes - 1, _BUCKET_BYTES) if run["mode"] == "netns" else (1, 0)
+    sign, verify = (float(price[f"idle_{name}_seconds"]) for name in ("sign", "verify"))
+    names = ("link_latency_seconds", "poll_seconds", "flush_seconds", "commit_timeout_seconds")
+    height = gossip.Gossip(
+        nodes,
+        int(run["quorum"]),
+        rate_bytes_per_second=(run["rate_bits_per_second"] or math.inf) / 8 / links,
+        burst_bytes=bucket / links,
+        # A validator verifies its own votes as well.
+        sign_seconds=sign + verify,
+        verify_seconds=verify,
+        block_seconds=verify * (nodes - late_votes(run) + int(run["transactions"])),
+        proposal_bytes=proposal,
+        part_bytes=parts,
+        vote_bytes=vote,
+        **{name: run[name] for name in names},
     )
-    network = named(
-        "uplink" if run["mode"] == "netns" else "mesh",
-        latency_seconds=run["link_latency_seconds"] + wait,
-        rate_bits_per_second=run["rate_bits_per_second"] or UNLIMITED_BITS_PER_SECOND,
-    )
-    price = _prices(run)
-    setup = scenario(
-        dict(run) | {name: price[f"idle_{name}"] for name in ("sign_seconds", "verify_seconds")},
-        network,
-        data_bytes=data_bytes(run),
-        certificates="next-block",
-        blocks=_BLOCKS,
-    )
-    heights = consensus_model.run(setup).heights[1:-1]
-    seconds = sum(height.latency_seconds for height in heights) / len(heights)
-    # NewRoundStep is sent at once, not at a poll.
-    return float(seconds + (hops(run) - 3) * (run["link_latency_seconds"] + run["flush_seconds"]))
+    return _mean_seconds(height)

@@ -197,6 +197,8 @@ def _counts(run: Mapping[Any, Any], processor: tuple[float, ...]) -> dict[str, f
     counts = {name: value for name, value in terms.messages(run).items() if name in COUNTS}
     if run["engine"] == "cometbft":
         counts["hops"] = cometbft.hops(run)
+        if not cometbft.flooded(run):
+            counts = {"commit_bytes": counts["commit_bytes"]}
     if run["mode"] != "virtual" and processor:
         rest = np.dot(processor, terms.processor_terms(run))
         counts["cpu_seconds"] = terms.signature_seconds(run) + float(rest)

@@ -52,7 +52,7 @@ def test_a_pause_after_the_commit_hides_a_hop():
     assert cometbft.hops(run()) == 3
     assert cometbft.hops(run(commit_timeout_seconds=0.0)) == 4
     quick, slow = (cometbft.latency_seconds(run(commit_timeout_seconds=t)) for t in (1.0, 0.0))
-    assert slow - quick == pytest.approx(0.051)
+    assert slow - quick == pytest.approx(0.051, abs=0.002)
 
 
 def test_links_of_a_namespace_share_a_rate():
@@ -61,11 +61,33 @@ def test_links_of_a_namespace_share_a_rate():
     assert shared > own + 0.01
 
 
-def test_a_hop_waits_for_more_than_half_a_poll():
-    waits = [cometbft.poll_wait(nodes, nodes - (nodes - 1) // 3) for nodes in (4, 7, 16)]
-    assert 0.5 < waits[0] < waits[1] < waits[2] < 1.0
-    longer = cometbft.latency_seconds(run(poll_seconds=0.02)) - cometbft.latency_seconds(run())
-    assert longer == pytest.approx(3 * 0.01 * waits[0], rel=1e-6)
+def test_gossip_takes_three_hops_and_the_waits_for_polls():
+    # Each hop takes 50 ms, a flush of 1 ms, and less than a poll of 10 ms; each validator at least
+    # its own signatures and the verification of the commit.
+    free = {"sign_seconds": 0.0, "verify_seconds": 0.0}
+    least = cometbft.latency_seconds(run() | free)
+    assert 3 * 0.051 < least < 3 * 0.061
+    longer = cometbft.latency_seconds(run(poll_seconds=0.02) | free)
+    assert longer - least == pytest.approx(least - 3 * 0.051, rel=0.1)
+    assert cometbft.latency_seconds(run()) - least > 3 * 1e-5 + 5 * 3e-5
+
+
+def test_copies_delay_what_follows_them_on_a_link():
+    # 15 copies of prevotes of 3.4 kB take 21 ms at 20 Mbit/s, and the block's commit as long.
+    setup = {"nodes": 16, "latency_seconds": 0.1, "rate_bits_per_second": 2e7}
+    seconds = {
+        name: cometbft.latency_seconds(run(name, **setup)) for name in ("Ed25519", "ML-DSA-65")
+    }
+    assert 0.02 < seconds["ML-DSA-65"] - seconds["Ed25519"] < 0.08
+
+
+def test_validators_pass_votes_on_where_links_are_faster_than_polls():
+    # The first of 24 to wake carries a vote on, so that nobody waits for a poll of his own.
+    quick = {"latency_seconds": 0.002, "poll_seconds": 0.1, "flush_seconds": 0.01}
+    four, many = (cometbft.latency_seconds(run(nodes=nodes, **quick)) for nodes in (4, 24))
+    assert many < 0.85 * four
+    assert not cometbft.flooded(run(**quick))
+    assert cometbft.flooded(run())
 
 
 def test_processor_prices_come_from_runs_that_are_not_compared():

@@ -31,6 +31,8 @@ SETUPS = {
     "rate halved": times(0.5, "rate_bits_per_second"),
     "rate + 5 %": times(1.05, "rate_bits_per_second"),
     "rate + 20 %": times(1.2, "rate_bits_per_second"),
+    "polls halved": times(0.5, "poll_seconds"),
+    "no fourth hop": lambda run: dict(run) | {"commit_timeout_seconds": 1.0},
 }
 """Errors of latencies that are equal to a change of the setup that the model is given."""
 
@@ -38,7 +40,7 @@ QUICK = [("simplex", "schemes as Ed25519"), ("simplex", "rate + 5 %")]
 PLANTED = [
     *(("cometbft", name) for name in list(SETUPS)[:3]),
     *(("cometbft", name) for name in ("rate ignored", "rate halved")),
-    *(("cometbft", name) for name in ("a hop waits half a poll", "no fourth hop")),
+    *(("cometbft", name) for name in ("polls halved", "no fourth hop")),
     *(("simplex", name) for name in ("verification free", "verification x 3", "signing free")),
     *(("simplex", name) for name in ("rate + 20 %", "certificates not sent")),
     *QUICK,
@@ -50,10 +52,6 @@ def plant(patch, engine, name):
     if name in SETUPS:
         true = terms.latency_seconds
         patch.setattr(terms, "latency_seconds", lambda run: true(SETUPS[name](run)))
-    elif name == "a hop waits half a poll":
-        patch.setattr(cometbft, "poll_wait", lambda nodes, quorum: 0.5)
-    elif name == "no fourth hop":
-        patch.setattr(cometbft, "hops", lambda run: 3)
     else:
         scenario = simplex.scenario
         patch.setattr(

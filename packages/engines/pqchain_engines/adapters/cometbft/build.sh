@@ -5,6 +5,6 @@ go build -mod=readonly -trimpath -o engine-cometbft .
 cp go.mod replaced.mod
 echo 'replace github.com/cloudflare/circl => ./circl' >> replaced.mod
 cp go.sum replaced.sum
-for scheme in mldsa44 falcon512; do
+for scheme in mldsa44 falcon512 slhdsa128f; do
 	go build -modfile replaced.mod -mod=readonly -trimpath -tags $scheme -o engine-cometbft-$scheme .
 done

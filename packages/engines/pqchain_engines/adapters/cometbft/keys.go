@@ -31,7 +31,7 @@ func keyType(scheme, library string) (string, error) {
 		return bls12381.KeyType, nil
 	case "ML-DSA-65":
 		return mldsa65.KeyType, nil
-	case "ML-DSA-44", "Falcon-padded-512":
+	case "ML-DSA-44", "Falcon-padded-512", "SLH-DSA-SHA2-128f":
 		if loadReplacement == nil {
 			return "", fmt.Errorf("%s must run in its own build of the engine", scheme)
 		}

@@ -23,10 +23,16 @@ type observer struct {
 	random    *rand.Rand
 
 	mutex    sync.Mutex
-	idle     map[p2p.ID]time.Time
+	links    map[p2p.ID]link
 	inbox    map[p2p.ID]chan delivery
 	work     chan p2p.Envelope
 	verified map[voteKey]bool
+}
+
+// link is that from a peer: when it is idle, the last flush, and the room in the last frame.
+type link struct {
+	idle, flushed time.Time
+	room          int
 }
 
 type delivery struct {
@@ -51,7 +57,7 @@ const (
 )
 
 func (o *observer) start() {
-	o.idle, o.inbox = map[p2p.ID]time.Time{}, map[p2p.ID]chan delivery{}
+	o.links, o.inbox = map[p2p.ID]link{}, map[p2p.ID]chan delivery{}
 	o.work, o.verified = make(chan p2p.Envelope, 1<<16), map[voteKey]bool{}
 	go func() {
 		for envelope := range o.work {
@@ -87,16 +93,21 @@ func (o *observer) Receive(envelope p2p.Envelope) {
 	source := envelope.Src.ID()
 	now := time.Now()
 	o.mutex.Lock()
-	idle := o.idle[source]
-	if idle.Before(now) {
-		idle = now
+	l := o.links[source]
+	if l.idle.Before(now) {
+		l.idle = now
+	}
+	if !l.flushed.Equal(now) {
+		l.flushed, l.room = now, 0 // Messages share a frame if they are flushed together.
 	}
 	if rate := o.scenario.RateBytesPerSecond; rate > 0 {
 		packets := size/packetBytes + 1
-		frames := (size+packetHeaderBytes*packets)/frameBytes + 1
-		idle = idle.Add(seconds(float64(frames*sealedFrameBytes) / rate))
+		missing := max(0, size+packetHeaderBytes*packets-l.room)
+		frames := (missing + frameBytes - 1) / frameBytes
+		l.room += frames*frameBytes - size - packetHeaderBytes*packets
+		l.idle = l.idle.Add(seconds(float64(frames*sealedFrameBytes) / rate))
 	}
-	o.idle[source] = idle
+	o.links[source] = l
 	inbox := o.inbox[source]
 	if inbox == nil {
 		inbox = make(chan delivery, 1<<16)
@@ -104,7 +115,7 @@ func (o *observer) Receive(envelope p2p.Envelope) {
 		go o.deliver(inbox)
 	}
 	o.mutex.Unlock()
-	inbox <- delivery{idle.Add(o.scenario.latency(o.indices[source], o.index)), envelope}
+	inbox <- delivery{l.idle.Add(o.scenario.latency(o.indices[source], o.index)), envelope}
 }
 
 func (o *observer) deliver(inbox chan delivery) {

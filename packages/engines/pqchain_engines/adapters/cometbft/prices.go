@@ -119,7 +119,7 @@ func validatorSteps(s *scenario, keyType string, heights int) (timings, error) {
 		return nil, err
 	}
 	doc := &types.GenesisDoc{ChainID: "engine", GenesisTime: time.Now(), ConsensusParams: types.DefaultConsensusParams()}
-	doc.ConsensusParams.Validator.PubKeyTypes = []string{keyType}
+	limitParams(doc.ConsensusParams, keyType)
 	files := map[string]*privval.FilePV{}
 	for i := range s.Nodes {
 		key, err := generate(keyType)

@@ -1,4 +1,4 @@
-//go:build mldsa44 || falcon512
+//go:build mldsa44 || falcon512 || slhdsa128f
 
 package main
 

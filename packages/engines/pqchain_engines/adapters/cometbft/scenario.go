@@ -48,7 +48,7 @@ type namespace struct {
 	Host string `json:"host"`
 }
 
-const maxNodes = 32
+const maxNodes = 128
 
 func parse(line []byte) (*scenario, error) {
 	s := new(scenario)

@@ -78,7 +78,7 @@ func newValidators(s *scenario) (*validators, error) {
 	debug.SetGCPercent(400)
 	v := &validators{scenario: s, recorder: newRecorder(s.Nodes), proposers: map[string]int{}}
 	genesis := &types.GenesisDoc{ChainID: "engine", GenesisTime: time.Now(), ConsensusParams: types.DefaultConsensusParams()}
-	genesis.ConsensusParams.Validator.PubKeyTypes = []string{keyType}
+	limitParams(genesis.ConsensusParams, keyType)
 	keys := make([]crypto.PrivKey, s.Nodes)
 	for i := range keys {
 		if keys[i], err = generate(keyType); err != nil {
@@ -125,6 +125,13 @@ func newValidators(s *scenario) (*validators, error) {
 		v.nodes, v.switches = append(v.nodes, n), append(v.switches, sw)
 	}
 	return v, nil
+}
+
+// limitParams admits a key type. The default block holds the longest signatures of 10,000 validators,
+// which is more than the engine admits if signatures are those of SLH-DSA.
+func limitParams(params *types.ConsensusParams, keyType string) {
+	params.Validator.PubKeyTypes = []string{keyType}
+	params.Block.MaxBytes = min(params.Block.MaxBytes, types.MaxBlockSizeBytes)
 }
 
 // config returns the defaults of a release with what must differ on one computer.
