@@ -215,11 +215,9 @@ async def send_flood(member: Member, flood: str, node: str, block: str) -> None:
 
 
 FLOODS = {
-    "refused-frame": ("delegate", "reencode"),
-    "half-messages": ("delegate", "reencode"),
-    "valid": ("delegate", "reencode"),
-    "deaf-requests": ("reencode",),
-}
+    "refused-frame": ("delegate", "reencode"), "half-messages": ("delegate", "reencode"),
+    "valid": ("delegate", "reencode"), "deaf-requests": ("reencode",),
+}  # fmt: skip
 """Nodes at which each flood is tried; a "deaf" one reads nothing."""
 
 

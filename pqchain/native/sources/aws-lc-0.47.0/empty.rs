@@ -1,1 +1,0 @@
-// Cargo wants a library; this one is empty on purpose.
