@@ -24,7 +24,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(PACKAGES:=/pyproject.toml) $(w
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
 $(VENV)/.installed: $(NATIVE_INPUTS)
-	@echo "pqchain: installing into $(VENV); the first time builds liboqs four times and QUIC once (3 to 6 minutes)"
+	@echo "pqchain: installing into $(VENV); the first time builds liboqs four times, QUIC and crates once (3 to 6 minutes)"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet -c constraints.txt uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
@@ -310,13 +310,14 @@ FUZZ_NATIVE := cmake -S pqchain/native -B build/fuzz/native -DPQCHAIN_LATTICE=ON
 fuzz-conform: install ## fuzz verifiers: a million mutated vectors with sanitizers, all builds agree (15 minutes)
 	PQCHAIN_CACHE=$(abspath build/fuzz/cache) CFLAGS="$(SANITIZE) -g1" CXXFLAGS="$(SANITIZE) -g1" $(FUZZ_NATIVE)
 	cmake --build build/fuzz/native --parallel 2 --target liboqs-0.13-ref liboqs-0.13-avx2 \
-		liboqs-0.7.1-ref liboqs-0.7.1-avx2 falcon-kernel
+		liboqs-0.7.1-ref liboqs-0.7.1-avx2 falcon-kernel pqcp-avx2 pqcp-avx512 fn-dsa-avx2 fn-dsa-ref
 	$(CC) -std=c11 -Wall -Wextra $(SANITIZE) -g -o build/fuzz/conform packages/conform/tests/fuzz.c
 	$(BIN)/python packages/conform/tests/fuzz.py 1000000 build/fuzz/conform build/fuzz/native
 
 comma := ,
 FUZZ_OURS := build/fuzz/ours
-OURS := falcon-kernel hawk-ref hawk-avx2 rainbow-avx2 liboqs-0.13-ref liboqs-0.13-avx2 liboqs-0.7.1-ref slhdsa-avx2 slhdsa-sha-ni
+OURS := falcon-kernel hawk-ref hawk-avx2 pqcp-avx2 fn-dsa-avx2 rainbow-avx2 liboqs-0.13-ref liboqs-0.13-avx2 \
+	liboqs-0.7.1-ref slhdsa-avx2 slhdsa-sha-ni
 build/fuzz/native-fuzz: tests/crypto/native_fuzz.c $(NATIVE_INPUTS)
 	cmake -S pqchain/native -B $(FUZZ_OURS) \
 		"-DPQCHAIN_SANITIZE=-g1;-fsanitize=address,undefined;-fno-sanitize-recover=all"

@@ -86,8 +86,15 @@ class Implementation:
     file: Path | None = None
     """Path of a user's library."""
     factory: Callable[[Algorithm, str], Any] | None = None
+    comparison_only: bool = False
+    """Whether it is never chosen by its speed, but kept for published works and comparisons."""
     location: str = ""
     """Location of user code, such as "/home/me/mine.py:Mine"; it runs in a child process."""
+
+    @property
+    def is_candidate(self) -> bool:
+        """Whether it may be chosen by its speed: not code of users, nor kept for comparisons."""
+        return not (self.comparison_only or self.file or self.factory or self.location)
 
     @property
     def timed_in_c(self) -> bool:
@@ -360,7 +367,7 @@ def add(row: Algorithm, by: Implementation) -> None:
     if known is not None and not (known.source and known.implementations == (by.name,)):
         different = [
             f"{name} {getattr(row, name)} instead of {getattr(known, name)}"
-            for name in _EQUAL_FIELDS
+            for name in _SAME_SIZES
             if getattr(row, name) != getattr(known, name)
         ]
         if different:
@@ -377,18 +384,17 @@ def add(row: Algorithm, by: Implementation) -> None:
 
 @contextmanager
 def temporary_registrations() -> Iterator[None]:
-    """Context manager that, on exit, removes the schemes and implementations added within it."""
+    """Context manager that removes, in the same tables, what was added within it."""
     tables: tuple[dict[str, Any], ...] = (ALGORITHMS, IMPLEMENTATIONS, _BY_ANY_NAME)
     copies = [dict(table) for table in tables]
     try:
         yield
     finally:
-        # Restored in place: other modules may refer to these dictionaries.
         for table, copy in zip(tables, copies, strict=True):
             table.clear()
             table.update(copy)
 
 
-_EQUAL_FIELDS = (
+_SAME_SIZES = (
     "kind", "public_key_bytes", "secret_key_bytes", "signature_max_bytes", "ciphertext_bytes",
 )  # fmt: skip

@@ -13,11 +13,17 @@ from pqchain.reencode.replays import NODE, RUN, Replay
 from pqchain.results.measurements import MEASUREMENT
 
 PROVENANCE = {
-    "machine_id": "test-machine-00000000", "cpu_model": "Imaginary 9000", "cpu_count": 4,
-    "cpu_flags": ["avx2", "bmi2"], "date": "2026-11-21T00:00:00+00:00", "python": "CPython 3.11.7",
-    "load_average": 0.5, "pqchain": "0.0.0", "preset": "quick",
+    "machine_id": "test-machine-00000000",
+    "cpu_model": "Imaginary 9000",
+    "cpu_count": 4,
+    "cpu_flags": ["avx2", "bmi2"],
+    "date": "2026-11-21T00:00:00+00:00",
+    "python": "CPython 3.11.7",
+    "load_average": 0.5,
+    "pqchain": "0.0.0",
+    "preset": "quick",
     "native": {"liboqs-0.13-avx2": {"source": "liboqs", "corrections": ["ml-dsa-avx2-verify"]}},
-}  # fmt: skip
+}
 """What a measurement frame says of its machine."""
 
 AVX2, REF = "liboqs-0.13/avx2", "liboqs-0.13/ref"
@@ -26,14 +32,22 @@ LACKING = "Hawk-512"
 """Stands for what cannot run: in these frames it has no implementation."""
 
 _MICROSECONDS = {
-    "Dilithium2": (45, 120, 46), "Dilithium3": (80, 190, 76), "Dilithium5": (110, 240, 118),
-    "ML-DSA-44": (44, 118, 45), "Falcon-512": (7300, 310, 58), "Falcon-1024": (22000, 620, 112),
+    "Dilithium2": (45, 120, 46),
+    "Dilithium3": (80, 190, 76),
+    "Dilithium5": (110, 240, 118),
+    "ML-DSA-44": (44, 118, 45),
+    "Falcon-512": (7300, 310, 58),
+    "Falcon-1024": (22000, 620, 112),
     "SPHINCS+-SHA2-128f-simple": (480, 11000, 1030),
     "SPHINCS+-SHA2-192f-simple": (700, 18000, 1460),
-    "SPHINCS+-SHA2-256f-simple": (1900, 38000, 1520), "Kyber512": (13, 16, 12),
-    "Classic-McEliece-348864": (48000, 22, 55), "ECDSA-secp256k1": (19, 24, 27),
-    "Ed25519": (25, 28, 70), LACKING: (0, 0, 0), "Rainbow-I-Classic": (130000, 1550, 1600),
-}  # fmt: skip
+    "SPHINCS+-SHA2-256f-simple": (1900, 38000, 1520),
+    "Kyber512": (13, 16, 12),
+    "Classic-McEliece-348864": (48000, 22, 55),
+    "ECDSA-secp256k1": (19, 24, 27),
+    "Ed25519": (25, 28, 70),
+    LACKING: (0, 0, 0),
+    "Rainbow-I-Classic": (130000, 1550, 1600),
+}
 
 
 def measurement(
@@ -113,14 +127,24 @@ def times() -> pd.DataFrame:
     printed = ours["median_seconds"].fillna(1e-3) * 1.25
     return pd.DataFrame(
         {
-            "paper": "pqdpol", "table": "table4", "algorithm": ours["algorithm"],
-            "printed_name": ours["algorithm"], "variant": "",
-            "quantity": ours["operation"] + "_seconds", "printed": printed, "unit": "s",
-            "kind": "measured", "ours": ours["median_seconds"], "deviation": ours["mad_seconds"],
-            "ratio": ours["median_seconds"] / printed, "implementation": ours["implementation"],
-            "verdict": ours["status"], "note": ours["reason"], "reason": "",
+            "paper": "pqdpol",
+            "table": "table4",
+            "algorithm": ours["algorithm"],
+            "printed_name": ours["algorithm"],
+            "variant": "",
+            "quantity": ours["operation"] + "_seconds",
+            "printed": printed,
+            "unit": "s",
+            "kind": "measured",
+            "ours": ours["median_seconds"],
+            "deviation": ours["mad_seconds"],
+            "ratio": ours["median_seconds"] / printed,
+            "implementation": ours["implementation"],
+            "verdict": ours["status"],
+            "note": ours["reason"],
+            "reason": "",
         }
-    )  # fmt: skip
+    )
 
 
 def blocks(names: list[str] | None = None) -> pd.DataFrame:

@@ -226,15 +226,17 @@ def test_unknown_implementation_suggests_the_nearest() -> None:
     ("name", "message"),
     [
         ("falcon_1024", "'falcon_1024'; did you mean 'Falcon-1024'.*pqchain algorithms"),
-        ("MLDSA44", "'ML-DSA-44'"), ("Kyber 513", "'Kyber512'"),
+        ("MLDSA44", "'ML-DSA-44'"),
+        ("Kyber 513", "'Kyber512'"),
         ("SPHINCS+-SHA2-128f", "'SPHINCS\\+-SHA2-128f-simple'"),
-        ("mceliece", "'Classic-McEliece-348864'"), ("Falcon-511", "(?!.*FIPS 206)"),
+        ("mceliece", "'Classic-McEliece-348864'"),
+        ("Falcon-511", "(?!.*FIPS 206)"),
         ("FN-DSA-512", "is not published; its submission is Falcon"),
         *((name, re.escape(repr(name))) for name in (None, 512, b"Falcon-512", ["Falcon"], "")),
         ("avx2", "such as .*avx2, is selected by --implementat"),
         ("hawk/avx2", "such as .*hawk/avx2, is selected by --implementat"),
     ],
-)  # fmt: skip
+)
 def test_unknown_algorithm_states_the_remedy(name: object, message: str) -> None:
     with pytest.raises(UnknownAlgorithm, match=f"^.*{message}"):
         algorithms.get(name)  # type: ignore[arg-type]

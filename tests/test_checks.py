@@ -112,10 +112,14 @@ def test_declarations_are_what_a_command_needs():
     rows = checks.declarations(Example)
     facts = {name: (row.type, row.least, row.most, row.choices) for name, row in rows.items()}
     assert facts == {
-        "blocks": (int, 1, 10, ()), "seconds": (float, 0, None, ()), "phases": (int, 0, 2, ()),
-        "law": (str, None, None, ("mesh", "star")), "sealed": (bool, None, None, ()),
-        "slow": (tuple, 0, 9, ()), "inner": (Inner, None, None, ()),
-    }  # fmt: skip
+        "blocks": (int, 1, 10, ()),
+        "seconds": (float, 0, None, ()),
+        "phases": (int, 0, 2, ()),
+        "law": (str, None, None, ("mesh", "star")),
+        "sealed": (bool, None, None, ()),
+        "slow": (tuple, 0, 9, ()),
+        "inner": (Inner, None, None, ()),
+    }
     assert (rows["blocks"].help, rows["law"].help) == ("how many", "which")
     assert rows["blocks"].default == 1
     assert [name for name, row in rows.items() if row.is_optional] == ["phases", "inner"]
@@ -183,16 +187,27 @@ class Hostile:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        (pickle.dumps(Hostile()), str), (pickle.dumps(Hostile(), 0).decode(), str),
-        (Hostile(), Any), pytest.param("[" * 100_000, Any, id="nested"),
-        pytest.param("1" * 5000, int, id="digits"), (str(2**63), int),
-        pytest.param(str(10**400), float, id="large"), ("1e999", float), ("true", int), ("1", bool),
-        ("[1,2,3]", tuple[int, int]), ('{"a":"b"}', dict[str, int]), ('{"x":1}', dict[int, int]),
-        ('{"name":"a","counts":[],"more":1}', Row), ('{"figures":{}}', Draw),
+        (pickle.dumps(Hostile()), str),
+        (pickle.dumps(Hostile(), 0).decode(), str),
+        (Hostile(), Any),
+        pytest.param("[" * 100_000, Any, id="nested"),
+        pytest.param("1" * 5000, int, id="digits"),
+        (str(2**63), int),
+        pytest.param(str(10**400), float, id="large"),
+        ("1e999", float),
+        ("true", int),
+        ("1", bool),
+        ("[1,2,3]", tuple[int, int]),
+        ('{"a":"b"}', dict[str, int]),
+        ('{"x":1}', dict[int, int]),
+        ('{"name":"a","counts":[],"more":1}', Row),
+        ('{"figures":{}}', Draw),
         ('{"figures":{},"limit":"","__class__":"x"}', Draw),
-        ('{"node":0,"state":"away"}', NodeResult), ('"unknown"', Kind), ('"a"', bytes),
+        ('{"node":0,"state":"away"}', NodeResult),
+        ('"unknown"', Kind),
+        ('"a"', bytes),
     ],
-)  # fmt: skip
+)
 def test_values_of_other_types_are_rejected(text, kind):
     with pytest.raises(errors.DataError, match=r"^it (cannot be read|has a wrong part)"):
         checks.loads(text, kind, "it")

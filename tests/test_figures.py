@@ -62,8 +62,11 @@ def test_published_value_keeps_its_digits(value: float, name: str, unit: str, te
 
 def test_factors_below_1_are_fractions_where_they_can_be() -> None:
     assert [figures.factor(value) for value in (1 / 16, 0.3, 1, 2.5)] == [
-        "×1/16", "×0.3", "×1", "×2.5",
-    ]  # fmt: skip
+        "×1/16",
+        "×0.3",
+        "×1",
+        "×2.5",
+    ]
 
 
 @pytest.mark.parametrize("unit", ["", "s", "B", "tx/s", "×", "%", "share", "gas"])
@@ -80,10 +83,12 @@ def test_missing_value_is_a_dash(unit: str) -> None:
         ("decode_bytes_per_second", "B/s", "decode"),
         ("growth_bytes_per_year", "B", "growth per year"),
         ("throughput_per_second", "tx/s", "throughput"),
-        ("transactions_per_block", "", "transactions per block"), ("ratio", "×", "ratio"),
-        ("seconds", "s", "time"), ("generate_keypair", "", "generate key pair"),
+        ("transactions_per_block", "", "transactions per block"),
+        ("ratio", "×", "ratio"),
+        ("seconds", "s", "time"),
+        ("generate_keypair", "", "generate key pair"),
     ],
-)  # fmt: skip
+)
 def test_name_determines_unit_and_title(name: str, unit: str, title: str) -> None:
     assert (Unit.of(name), figures.title(name)) == (unit, title)
 

@@ -15,7 +15,7 @@ from pqchain import installation
 from pqchain.chain import bulk
 from pqchain.crypto import external_libraries, isolation, native
 from pqchain.errors import DataError, NativeLibraryBroken, PackageMissing, Unsupported
-from pqchain.results.kept import KeptValues
+from pqchain.results.checkpoint import Checkpoint
 from tests import frames
 from tests.attacks.damaged import FAULTS
 
@@ -173,11 +173,13 @@ def test_every_damaged_library_is_an_error(tmp_path: Path, damage: Callable[[byt
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        (None, "digest are missing in build.json"), ("{", "cannot read"), ("[1]", "cannot read"),
+        (None, "digest are missing in build.json"),
+        ("{", "cannot read"),
+        ("[1]", "cannot read"),
         ("[" * 100_000, "cannot read"),
         (json.dumps(dict.fromkeys(BUILD, "")), "must have  bytes; got"),
     ],
-)  # fmt: skip
+)
 def test_bundled_library_needs_its_record(tmp_path: Path, record: str | None, message: str):
     path = copy("block", tmp_path)
     build = path.parents[1] / "build.json"
@@ -296,10 +298,9 @@ def test_libraries_of_child_processes_and_resumed_runs_are_listed(tmp_path, monk
     monkeypatch.setattr(installation, "_loaded", {})
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path))
-    monkeypatch.setenv("PQCHAIN_KEPT", str(tmp_path / "kept"))
     assert isolation.call(f"{__name__}:load_hawk", limit_seconds=60) == 2
     assert list(installation.loaded_libraries()) == ["hawk-ref"]
-    KeptValues().put("key", 1)
+    Checkpoint({}).put("key", 1)
     monkeypatch.setattr(installation, "_loaded", {})
-    assert KeptValues().get("key") == 1
+    assert Checkpoint({}, resume=True).get("key") == 1
     assert list(installation.loaded_libraries()) == ["hawk-ref"]

@@ -30,7 +30,6 @@ def study(
     draws: Annotated[values.Whole, values.RARE] = 16,
     sensitivity: Annotated[str | None, values.RARE] = None,
     preset: Annotated[values.Preset | None, values.RARE] = None,
-    fresh: bool = False,
     output: values.Output | None = None,
     form: values.Format = values.TEXT,
 ) -> int:
@@ -48,7 +47,6 @@ def study(
         outcomes: compare published outcomes of trials with predictions
         all_: show every figure, the calibration and the limits, not only the eight main figures
         page: write a page with the figures
-        fresh: measure again instead of using kept times (30 days, this machine, the same code)
         set_: change an input by INPUT=VALUE, such as nodes=1024, law=gossip or
             algorithms=ML-DSA-44,Falcon-512; may be repeated
         draws: Monte Carlo draws of network and times for each interval
@@ -84,7 +82,7 @@ def study(
         table = Table(columns=columns, rows=list(input_help()))
         return console.show(form, table.records(), table)
     if outcomes:
-        return _outcomes(form, measurements, preset, fresh, output)
+        return _outcomes(form, measurements, preset, output)
     if name is None:
         raise UsageError("name a study of `pqchain study --list`, or a TOML file")
     if show:
@@ -92,6 +90,7 @@ def study(
     from pqchain import results
     from pqchain import study as studies
     from pqchain.study import analysis, files
+    from pqchain.study import page as pages
     from pqchain.study import text as texts
     from pqchain.study.figures import OUTPUTS
 
@@ -99,15 +98,12 @@ def study(
     # All outputs are checked before the study runs.
     analysis.check_output(figure)
     if page is not None:
-        from pqchain.study import page as pages
-
         pages.check_page(page)
     elif sensitivity is not None:
         raise UsageError(f"--sensitivity {figure} needs a page; add --page FILE.html")
     plan = files.with_settings(studies.load(name), set_, added)
-    progress = console.is_interactive()
-    times = studies.times(plan, measurements, preset=preset, fresh=fresh, progress=progress)
-    findings = studies.run(plan, times, draws=draws, progress=progress)
+    options: dict[str, Any] = {"measurements": measurements, "preset": preset, "draws": draws}
+    findings = studies.run(plan, progress=console.is_interactive(), **options)
     costs = {"costs": findings.costs.source}
     if output is not None:
         results.save(findings.frame, output, provenance=costs)
@@ -115,7 +111,6 @@ def study(
         "study": plan.title,
         "status": texts.status(plan),
         **costs,
-        "times": times.origin,
         "warnings": texts.warnings(findings),
         "conclusions": texts.conclusions(findings),
         "calibration": console.records(findings.calibration),
@@ -129,9 +124,7 @@ def study(
     return console.SUCCESS
 
 
-def _outcomes(
-    form: values.Format, frame: Any, preset: Any, fresh: bool, output: Path | None
-) -> int:
+def _outcomes(form: values.Format, frame: Any, preset: Any, output: Path | None) -> int:
     from pqchain import costs as costing
     from pqchain.bench import operations, presets
     from pqchain.study import analysis
@@ -141,10 +134,7 @@ def _outcomes(
         options: dict[str, Any] = {"preset": preset or presets.preset()}
         options["progress"] = console.is_interactive()
         frame = operations.measure(
-            analysis.algorithm_names(),
-            ["generate_keypair", "sign", "verify"],
-            fresh=fresh,
-            **options,
+            analysis.algorithm_names(), ["generate_keypair", "sign", "verify"], **options
         )
     predicted = analysis.predictions(costing.from_frame(frame))
     console.save(predicted, output, provenance=frame.attrs.get("provenance", {}))
@@ -162,14 +152,13 @@ def whatif(
     scheme: values.Schemes = (),
     draws: values.Whole = 16,
     preset: values.Preset | None = None,
-    fresh: bool = False,
     form: values.Format = values.TEXT,
 ) -> int:
     """Answer what a signature scheme would cost a chain, on one screen.
 
     The answer has capacity, binding limit, latency, storage, gas, and how well the model fits the
     chain. The scheme and the chain's present one are measured first, for a few seconds, unless
-    --measurements has their times or they were measured here in the last 30 days.
+    --measurements has their times.
 
     Args:
         chain: a chain of `pqchain study --list`, or a TOML file
@@ -177,7 +166,6 @@ def whatif(
         page: write a page with all figures and their sources
         bibtex: print a sentence for a paper and its reference
         draws: Monte Carlo draws for each interval
-        fresh: measure again instead of using kept times (30 days, this machine, the same code)
 
     Examples:
       pqchain whatif ethereum ML-DSA-44
@@ -187,6 +175,7 @@ def whatif(
     """
     added = console.register_schemes(scheme)
     from pqchain import study as studies
+    from pqchain.study import page as pages
     from pqchain.study.answer import chain_of
 
     if chain is None:
@@ -199,10 +188,8 @@ def whatif(
             f"{', '.join(names) or 'none'}"
         )
     if page is not None:
-        from pqchain.study import page as pages
-
         pages.check_page(page)
-    options = {"measurements": measurements, "preset": preset, "draws": draws, "fresh": fresh}
+    options: dict[str, Any] = {"measurements": measurements, "preset": preset, "draws": draws}
     answer = studies.whatif(plan, names[0], progress=console.is_interactive(), **options)
     outputs: list[str | Table] = [answer.text()]
     if bibtex:

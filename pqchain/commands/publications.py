@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
@@ -119,7 +120,7 @@ def reproduce(
     Args:
         only: reproduce only these works; default: all
         output: output folder; default: results
-        resume: use what was measured here in the last 30 days, such as by an interrupted run
+        resume: go on with the last run of the same command, which was interrupted
 
     Examples:
       pqchain reproduce
@@ -131,7 +132,9 @@ def reproduce(
     from pqchain.works import printed
     from pqchain.works.work import split_ours
 
-    with console.resumable(preset=preset, resume=resume) as options:
+    asked: dict[str, Any] = {"preset": preset, "scheme": scheme, "resume": resume}
+    asked["only"] = only
+    with console.resumable("reproduce", **asked) as options:
         result = reproduction.run(output, only=list(only) or None, algorithms=added, **options)
     claims, ours = split_ours(result.claims)
     is_published = claims["source"] == Kind.PUBLISHED

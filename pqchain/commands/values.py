@@ -260,8 +260,9 @@ Preset: TypeAlias = Annotated[
 Output: TypeAlias = Annotated[
     Path, parsed(table_path, help="save the table here, and its provenance in FILE.json")
 ]
+# Not Any: with the default None, Python 3.10 makes it Optional, which hides the converter.
 Measurements: TypeAlias = Annotated[
-    Any, parsed(_measurements, help="file of `pqchain bench --output`, instead of measuring now")
+    object, parsed(_measurements, help="file of `pqchain bench --output`, instead of measuring now")
 ]
 Schemes: TypeAlias = Annotated[
     tuple[str, ...],

@@ -1,16 +1,13 @@
 /* pq_native.h, implemented with liboqs 0.13.0 and 0.7.1. */
-#define _GNU_SOURCE /* pthread_getattr_np */
+#include "large_stack.h"
+#include "ml_dsa_key.h"
 #include "pq_native.h"
-
-#include "falcon_host.h"
-#include "int128.h"
+#include "whole_key.h"
 
 #include <oqs/oqs.h>
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 /* 0.7.1 has its version as text only, and no context strings. */
 #if defined(OQS_VERSION_MAJOR)
@@ -22,106 +19,16 @@
 struct pq_scheme {
     OQS_SIG *sig; /* exactly one of the two is set */
     OQS_KEM *kem;
-    size_t small_begin, small_bytes; /* position of s1 and s2 in secret keys of ML-DSA and Dilithium */
-    int eta;                         /* their coefficients are from -eta to eta; 0: another scheme */
-    unsigned falcon_logn;            /* 0: another scheme */
-    uint64_t point;                  /* evaluation point of key fingerprints; 0: none available */
-    uint64_t *good;                  /* fingerprint of the last valid Falcon key */
+    ml_dsa_small small;       /* eta is 0 for another scheme */
+    unsigned falcon_logn;     /* 0: another scheme */
+    falcon_key_check *falcon; /* NULL: another scheme */
 };
-
-/* ML-DSA and Dilithium pack eta minus the coefficient into 3 bits (eta 2) or 4 (eta 4). Some
- * numbers occur in no valid key, but liboqs signs with them nevertheless. FIPS 204 (algorithm 25,
- * skDecode) leaves the check of the range to the caller. */
-static const struct {
-    const char *name;
-    size_t k, l;
-    int eta;
-} MODULES[] = {{"ML-DSA-44", 4, 4, 2},  {"ML-DSA-65", 6, 5, 4},  {"ML-DSA-87", 8, 7, 2},
-               {"Dilithium2", 4, 4, 2}, {"Dilithium3", 6, 5, 4}, {"Dilithium5", 8, 7, 2}};
-
-enum { MODULES_COUNT = sizeof MODULES / sizeof MODULES[0] };
-enum { T0_BYTES = 416 /* per polynomial of t0, after s1 and s2 */ };
-
-static void find_small(pq_scheme *scheme, const char *name) {
-    for (size_t i = 0; i < MODULES_COUNT; i++) {
-        /* "Dilithium2-AES" too: only the hashing differs. */
-        if (strncmp(name, MODULES[i].name, strlen(MODULES[i].name)) == 0) {
-            scheme->eta = MODULES[i].eta;
-            scheme->small_bytes = (MODULES[i].k + MODULES[i].l) * (scheme->eta == 2 ? 96 : 128);
-            scheme->small_begin =
-                scheme->sig->length_secret_key - MODULES[i].k * T0_BYTES - scheme->small_bytes;
-        }
-    }
-}
-
-static int small_in_range(const pq_scheme *scheme, const uint8_t *secret_key) {
-    const uint8_t *small = secret_key + scheme->small_begin;
-    uint32_t wrong = 0;
-    if (scheme->eta == 2) { /* 8 numbers in 3 bytes; 5, 6 and 7 are invalid: bit 2 and another */
-        for (size_t i = 0; i < scheme->small_bytes; i += 3) {
-            const uint32_t bits = small[i] | (uint32_t)small[i + 1] << 8 | (uint32_t)small[i + 2] << 16;
-            wrong |= bits & (bits << 1 | bits << 2) & 0x924924;
-        }
-    } else if (scheme->eta == 4) { /* 2 numbers in a byte; 9 to 15 are invalid: bit 3 and another */
-        for (size_t i = 0; i < scheme->small_bytes; i++) {
-            const uint32_t bits = small[i];
-            wrong |= bits & (bits << 1 | bits << 2 | bits << 3) & 0x88;
-        }
-    }
-    return wrong == 0;
-}
-
-/* Falcon. liboqs accepts any key with a short G, and with F = 0 or F = f it never returns. Validating
- * a key takes a tenth of the time of a signature, so it is done once per key: the last valid key is
- * recognised by a polynomial hash modulo 2^61 - 1 at a secret point. */
-static uint64_t fingerprint(const pq_scheme *scheme, const uint8_t *key) {
-    const uint64_t prime = ((uint64_t)1 << 61) - 1;
-    const size_t bytes = scheme->sig->length_secret_key;
-    uint64_t hash = 1;
-    for (size_t i = 0; i < bytes; i += 7) {
-        uint64_t word = 0;
-        memcpy(&word, key + i, bytes - i < 7 ? bytes - i : 7);
-        const int128 product =
-            int128_sum(int128_unsigned_product(hash, scheme->point), int128_unsigned_product(word, 1));
-        hash = ((uint64_t)int128_shifted(product, 0) & prime) + (uint64_t)int128_shifted(product, 61);
-        hash = hash >= prime ? hash - prime : hash;
-    }
-    return hash + 1; /* never 0, which means none */
-}
-
-static int falcon_is_whole(const pq_scheme *scheme, const uint8_t *secret_key) {
-    int8_t key[3 * FALCON_MAX_N], capital_g[FALCON_MAX_N];
-    const uint64_t seen = scheme->point != 0 ? fingerprint(scheme, secret_key) : 0;
-    if (seen != 0 && __atomic_load_n(scheme->good, __ATOMIC_RELAXED) == seen) {
-        return 1;
-    }
-    const int whole = falcon_decode_secret_key(key, secret_key, scheme->falcon_logn) == 0 &&
-                      falcon_complete_key(capital_g, key, scheme->falcon_logn) == 0;
-    if (whole) {
-        __atomic_store_n(scheme->good, seen, __ATOMIC_RELAXED);
-    }
-    falcon_wipe(key, sizeof key);
-    falcon_wipe(capital_g, sizeof capital_g);
-    return whole;
-}
-
-static int find_falcon(pq_scheme *scheme, const char *name) {
-    if (strncmp(name, "Falcon", 6) == 0) {
-        scheme->falcon_logn = strstr(name, "1024") != NULL ? 10 : 9;
-        scheme->good = calloc(1, sizeof *scheme->good);
-        if (getrandom(&scheme->point, sizeof scheme->point, 0) != (ssize_t)sizeof scheme->point) {
-            scheme->point = 0;
-        }
-        scheme->point >>= 4; /* below 2^61 - 1 */
-        return scheme->good != NULL;
-    }
-    return 1;
-}
 
 /* 0 if the secret key is recognised as one that no key generation produces, else 1. */
 PQ_API int64_t pq_secret_key_in_range(const pq_scheme *scheme, const uint8_t *secret_key) {
-    return scheme->falcon_logn != 0 ? falcon_is_whole(scheme, secret_key)
-                                    : small_in_range(scheme, secret_key);
+    return scheme->falcon != NULL
+               ? falcon_key_is_whole(scheme->falcon, secret_key, scheme->falcon_logn)
+               : ml_dsa_small_in_range(&scheme->small, secret_key);
 }
 
 PQ_API const char *pq_source(void) { return "liboqs " OQS_VERSION_TEXT; }
@@ -154,10 +61,15 @@ PQ_API pq_scheme *pq_open(const char *name) {
         return NULL;
     }
     if (scheme->sig != NULL) {
-        find_small(scheme, name);
-        if (!find_falcon(scheme, name)) {
-            pq_close(scheme);
-            return NULL;
+        scheme->small = ml_dsa_find_small(name, scheme->sig->length_secret_key);
+        if (strncmp(name, "Falcon", 6) == 0) {
+            scheme->falcon_logn = strstr(name, "1024") != NULL ? 10 : 9;
+            scheme->falcon = calloc(1, sizeof *scheme->falcon);
+            if (scheme->falcon == NULL) {
+                pq_close(scheme);
+                return NULL;
+            }
+            falcon_check_start(scheme->falcon);
         }
     }
     return scheme;
@@ -167,7 +79,7 @@ PQ_API void pq_close(pq_scheme *scheme) {
     if (scheme != NULL) {
         OQS_SIG_free(scheme->sig);
         OQS_KEM_free(scheme->kem);
-        free(scheme->good);
+        free(scheme->falcon);
         free(scheme);
     }
 }
@@ -193,34 +105,6 @@ PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
     }
 }
 
-/* Stack. liboqs keeps matrices there: key generation of McEliece-348864 needs 3 MiB in 0.7.1 and
- * 512 KiB in 0.13.0, MAYO-5 and CROSS up to 1 MiB, Rainbow-I 192 KiB. A thread with less would crash
- * the process. If a thread has less than STACK_NEEDED left, the operation therefore runs on a
- * separate stack, which takes some 20 microseconds longer. */
-enum { STACK_NEEDED = 4 << 20 };
-
-/* The lowest address of this thread's stack; determined once, because for the main thread it is read
- * from a file. */
-static __thread uintptr_t stack_end;
-
-/* 1 if any operation fits into the rest of the calling thread's stack. */
-PQ_API int pq_has_stack(void) {
-    pthread_attr_t attributes;
-    void *end = NULL;
-    size_t bytes = 0;
-    if (stack_end == 0) {
-        if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
-            return 0;
-        }
-        if (pthread_attr_getstack(&attributes, &end, &bytes) == 0) {
-            stack_end = (uintptr_t)end;
-        }
-        pthread_attr_destroy(&attributes);
-    }
-    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    return stack_end != 0 && here > stack_end && here - stack_end >= STACK_NEEDED;
-}
-
 /* An operation with its arguments; `out` and `in` are its output and input buffers. */
 typedef struct {
     const pq_scheme *scheme;
@@ -235,11 +119,7 @@ static int outcome(OQS_STATUS status) { return status == OQS_SUCCESS ? PQ_OK : P
 
 static int perform(call *c, void (*operation)(void *)) {
     c->code = PQ_FAILED;
-    if (pq_has_stack()) {
-        operation(c);
-        return c->code;
-    }
-    const int code = pq_run_on_large_stack(operation, c);
+    const int code = pq_with_stack(operation, c);
     return code == PQ_OK ? c->code : code;
 }
 

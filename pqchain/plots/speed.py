@@ -75,7 +75,7 @@ def plot_ratio(printed: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         value=measured["ratio"],
         low=(measured["ours"] - deviation) / measured["printed"],
         high=(measured["ours"] + deviation) / measured["printed"],
-        operation=measured["quantity"].str.removesuffix("_seconds"),
+        operation=measured["quantity"].str.replace("_seconds", "", regex=False),
         row=measured["algorithm"] + variant.where(variant == "", " (" + variant + ")"),
         status=measured["verdict"],
     )
@@ -134,7 +134,7 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
     rows = table[table["quantity"] == f"{operation}_seconds"]
     if rows.empty:
         known = table["quantity"][table["quantity"].str.endswith("_seconds")]
-        expected = ", ".join(dict.fromkeys(known.str.removesuffix("_seconds")))
+        expected = ", ".join(name.removesuffix("_seconds") for name in dict.fromkeys(known))
         raise UsageError(f"operation must be one of {expected}; got {operation!r}")
     names = list(dict.fromkeys(rows["algorithm"]))
     gains = pd.DataFrame(index=names, columns=["printed", "ours"], dtype=float)

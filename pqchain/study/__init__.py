@@ -1,8 +1,7 @@
 """Model of a whole chain with each signature scheme: throughput, latency, bytes and storage.
 
     plan = pqchain.study.load("ethereum")          # a ready study, or the path of a TOML file
-    times = pqchain.study.times(plan)              # measured, kept from earlier, or published
-    findings = pqchain.study.run(plan, times)
+    findings = pqchain.study.run(plan)
     findings.frame                                 # every figure with its kind and its source
     findings.calibration                           # the model compared with the existing chain
     analysis = pqchain.study.analyse(findings)     # sensitivity, published outcomes
@@ -10,7 +9,8 @@
     pqchain.study.explore(plan)                    # in a notebook: sliders with live figures
 
 A plan describes schemes, load, limits, votes, network, storage and signer. `run` evaluates it over
-several network seeds and measurement passes, so that every figure has an interval.
+several network seeds and measurement passes, so that every figure has an interval. It
+measures only if the plan asks for measured costs.
 """
 
 from pqchain import installation

@@ -155,9 +155,7 @@ class Explorer:
             names = [name for name in self.start.names if name not in {it.algorithm for it in own}]
             asked = ["generate_keypair", "sign", "verify"]
             if frame is None:
-                frame = operations.measure(
-                    names, asked, preset=preset or presets.preset(), fresh=False
-                )
+                frame = operations.measure(names, asked, preset=preset or presets.preset())
             self.measurements = frame
             table = costing.from_frame(frame)
         defined = [*own, *filter(None, map(costs_of, algorithms.ALGORITHMS))]

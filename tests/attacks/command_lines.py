@@ -234,8 +234,14 @@ def start(folder: Path) -> subprocess.Popen[str]:
     variables = environment(FIXTURES=str(files), **folders, **python)
     server = [sys.executable, "-m", "tests.attacks.command_server"]
     command = [
-        *unshare, "sh", "-c", (LINES / "sandbox.sh").read_text(), str(root), str(ROOT), *server,
-    ]  # fmt: skip
+        *unshare,
+        "sh",
+        "-c",
+        (LINES / "sandbox.sh").read_text(),
+        str(root),
+        str(ROOT),
+        *server,
+    ]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, env=variables, stdin=pipe, stdout=pipe, text=True)
 

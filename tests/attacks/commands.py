@@ -27,14 +27,16 @@ ROOT = Path(__file__).resolve().parents[2]
 _SWEEP = "consensus --algorithm Falcon-512 --exponents 1,2 --seeds 0..5 --blocks 2"
 
 COMMANDS: dict[str, str] = {
-    "algorithms": "algorithms", "papers": "papers pqdpol", "doctor": "doctor --json",
+    "algorithms": "algorithms",
+    "papers": "papers pqdpol",
+    "doctor": "doctor --json",
     "study": "study pqdpol --output figures.csv",
     "bench": "bench --algorithm Ed25519 --output bench.csv",
     "chain": "chain --algorithm Ed25519 --transactions 20 --threads 1 --output blocks.csv",
     "consensus": f"{_SWEEP} --store runs.csv --output heights.csv",
     "reencode": "reencode --block-bytes 60000 --output run.csv",
     "reencode live": "reencode --transport tcp-tls --block-bytes 60000 --output live.csv",
-}  # fmt: skip
+}
 """A short command of each kind that writes or computes something."""
 
 LIMITED = ("prlimit", f"--data={1 << 30}")

@@ -249,8 +249,10 @@ def _vectors(folder: Path, form: str) -> tuple[Path, Reads]:
 
 
 ATTACKS = [
-    _sealed("sidecar", 60, 4_000, _compare), _sealed("table", 60, 4_000, _compare),
-    _sealed("sidecar", 60, 4_000, _costs), _sealed("table", 60, 4_000, _costs),
+    _sealed("sidecar", 60, 4_000, _compare),
+    _sealed("table", 60, 4_000, _compare),
+    _sealed("sidecar", 60, 4_000, _costs),
+    _sealed("table", 60, 4_000, _costs),
     _sealed("table", 0, 1_000, _plot),
     file_attack("sidecar of results", 150, 10_000, _results, ".json"),
     file_attack("table of results", 60, 10_000, _results, ".csv"),
@@ -265,14 +267,16 @@ ATTACKS = [
     file_attack("printed table of a work", 15, 10_000, _paper, "table1.csv"),
     file_attack("vectors of Wycheproof", 60, 10_000, _vectors, "wycheproof"),
     file_attack("vectors of ACVP", 60, 10_000, _vectors, "acvp"),
-]  # fmt: skip
+]
 ATTACKS += [
     file_attack(f"{kind} key of {name}, {build}", small, large, _key, name, build, kind, text=False)
     for name, build, small, large in (
-        ("Falcon-512", "falcon/kernel", 40, 20_000), ("Falcon-512", "liboqs-0.13/ref", 0, 20_000),
-        ("Hawk-512", "hawk/ref", 60, 10_000), ("BLS12-381", "blst/assembly", 20, 10_000),
+        ("Falcon-512", "falcon/kernel", 40, 20_000),
+        ("Falcon-512", "liboqs-0.13/ref", 0, 20_000),
+        ("Hawk-512", "hawk/ref", 60, 10_000),
+        ("BLS12-381", "blst/assembly", 20, 10_000),
     )
     for kind in ("secret", "public")
     # Another number is another key of BLS, and Hawk's holds a hash of the public key on trust.
     if kind == "public" or name.startswith("Falcon")
-]  # fmt: skip
+]

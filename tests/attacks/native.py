@@ -22,6 +22,8 @@ SCHEMES = {
     ),
     "hawk-ref": ("Hawk-512",),
     "hawk-avx2": ("Hawk-512",),
+    "pqcp-avx2": ("ML-DSA-44", "ML-DSA-65"),
+    "fn-dsa-avx2": ("Falcon-512", "Falcon-padded-1024"),
     "rainbow-avx2": ("Rainbow-I-Classic",),
     "liboqs-0.13-ref": ("ML-DSA-44", "ML-DSA-65", "Falcon-512", "Falcon-1024"),
     "liboqs-0.13-avx2": ("ML-DSA-44", "ML-DSA-65", "Falcon-512", "Falcon-1024"),

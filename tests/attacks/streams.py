@@ -40,9 +40,11 @@ _STRANGE: tuple[Any, ...] = (
 
 _GRAMMAR: dict[str, dict[str, Any]] = {
     "beat": {"number": 1, "since": 0.5, "queued": 0, "plan": None, "failed": False, "stored": {}},
-    "echo": {"number": 1, "queued": 0}, "get": {"block": "", "epoch": 1, "index": 0},
-    "chunk": {"bytes": 20_000}, "none": {},
-}  # fmt: skip
+    "echo": {"number": 1, "queued": 0},
+    "get": {"block": "", "epoch": 1, "index": 0},
+    "chunk": {"bytes": 20_000},
+    "none": {},
+}
 
 _PLAN = {"epoch": 2, "leader": 1, "members": [0, 1, 2, 3]}
 

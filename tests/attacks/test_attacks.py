@@ -124,11 +124,15 @@ FINE = {
 @pytest.mark.parametrize(
     ("changes", "refused", "expected"),
     [
-        ({}, False, Outcome.FINE), ({}, True, Outcome.WRONG),
+        ({}, False, Outcome.FINE),
+        ({}, True, Outcome.WRONG),
         ({"code": 2, "stderr": "pqchain: no"}, True, Outcome.REFUSED),
-        ({"stdout": "NaN"}, False, Outcome.WRONG), ({"stdout": ""}, False, Outcome.WRONG),
-        ({"code": 1, "stdout": ""}, False, Outcome.WRONG), ({"code": 3}, False, Outcome.WRONG),
-        ({"code": -11}, False, Outcome.CRASH), ({"code": 139}, False, Outcome.CRASH),
+        ({"stdout": "NaN"}, False, Outcome.WRONG),
+        ({"stdout": ""}, False, Outcome.WRONG),
+        ({"code": 1, "stdout": ""}, False, Outcome.WRONG),
+        ({"code": 3}, False, Outcome.WRONG),
+        ({"code": -11}, False, Outcome.CRASH),
+        ({"code": 139}, False, Outcome.CRASH),
         ({"code": -9, "timed_out": True}, False, Outcome.SLOW),
         ({"stderr": "Traceback (most recent call last)"}, False, Outcome.TRACEBACK),
         ({"changed": ["/etc/passwd"]}, False, Outcome.DAMAGE),
@@ -136,7 +140,7 @@ FINE = {
         ({"memory_mb": 900}, False, Outcome.MEMORY),
         ({"code": 1, "stderr": "pqchain: out of memory"}, True, Outcome.MEMORY),
     ],
-)  # fmt: skip
+)
 def test_every_defect_is_reported(changes, refused, expected):
     line = CommandLine(("doctor", "--json"), refused=refused)
     assert command_lines.verdict(line, FINE | changes)[0] is expected

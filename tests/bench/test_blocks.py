@@ -187,8 +187,10 @@ def test_many_blocks_are_a_table_with_a_row_each():
     assert table.remarks[2] == "unsupported: no Hawk-512 here"
     assert shown[-1] == "- Hawk-512: unsupported: no Hawk-512 here"
     assert [column.title for column in table.columns if not column.numeric] == [
-        "algorithm", "code", "tampered",
-    ]  # fmt: skip
+        "algorithm",
+        "code",
+        "tampered",
+    ]
 
 
 def test_measured_block_is_compared_with_the_published_one():

@@ -256,10 +256,17 @@ GENERAL: tuple[Alteration, ...] = (lengths, end_bytes, bits)
 """Changes of signatures of all schemes."""
 
 BY_FAMILY: dict[str, tuple[Alteration, ...]] = {
-    "Dilithium": (hints,), "ML-DSA": (hints,), "Falcon": (falcon,), "Falcon-recovery": (falcon,),
-    "Hawk": (hawk,), "CROSS": (all_ones,), "secp256k1": (scalars,), "P-256": (scalars,),
-    "Ed25519": (scalars,), "BLS12-381": (bls,),
-}  # fmt: skip
+    "Dilithium": (hints,),
+    "ML-DSA": (hints,),
+    "Falcon": (falcon,),
+    "Falcon-recovery": (falcon,),
+    "Hawk": (hawk,),
+    "CROSS": (all_ones,),
+    "secp256k1": (scalars,),
+    "P-256": (scalars,),
+    "Ed25519": (scalars,),
+    "BLS12-381": (bls,),
+}
 """Changes that the encoding of one family suggests."""
 
 

@@ -295,8 +295,11 @@ def test_invalid_genesis_and_rules_are_rejected() -> None:
 
 def test_genesis_depends_on_every_rule_and_the_balances() -> None:
     rules: dict[str, object] = {
-        "chain": 2, "limit_bytes": 10**6, "algorithms": frozenset({"Ed25519"}), "sealed": False,
-    }  # fmt: skip
+        "chain": 2,
+        "limit_bytes": 10**6,
+        "algorithms": frozenset({"Ed25519"}),
+        "sealed": False,
+    }
     assert set(rules) == set(Rules.__slots__)
     tips = {
         start().tip,

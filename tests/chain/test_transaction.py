@@ -47,8 +47,13 @@ def transactions(draw: st.DrawFn) -> Transaction:
     addresses = st.binary(min_size=32, max_size=32)
     whole = st.integers(0, 2**64 - 1)
     fields = (
-        addresses, addresses, whole, whole, st.binary(max_size=300), st.integers(0, 2**32 - 1),
-    )  # fmt: skip
+        addresses,
+        addresses,
+        whole,
+        whole,
+        st.binary(max_size=300),
+        st.integers(0, 2**32 - 1),
+    )
     payment = Payment(*map(draw, fields))
     several = st.lists(credentials(), min_size=1, max_size=4, unique_by=lambda c: c.identifier)
     # At most one key may be recovered.

@@ -57,9 +57,11 @@ def reencode(cluster: Cluster, changes: dict[str, Any], order: str) -> dict[str,
         "states": [node.state for node in outcome.nodes],
         "verified": [node.record.verified_blocks for node in outcome.nodes],
         "begun": [node.begun_seconds for node in outcome.nodes],
-        "noticed": [node.noticed_seconds for node in outcome.nodes], "span": outcome.span_seconds,
-        "failure": str(outcome.result.failure or ""), "cluster": outcome.result.cluster,
-    }  # fmt: skip
+        "noticed": [node.noticed_seconds for node in outcome.nodes],
+        "span": outcome.span_seconds,
+        "failure": str(outcome.result.failure or ""),
+        "cluster": outcome.result.cluster,
+    }
 
 
 def run_delegates(cluster: Cluster, changes: dict[str, Any], order: str) -> dict[str, Any]:

@@ -50,11 +50,15 @@ def test_reads_are_bounded(tmp_path: Path) -> None:
 NOT_REGULAR = ("/dev/zero", "/dev/full", "pipe", "folder")
 NAMED_FILES = (
     "consensus --nodes 4 --blocks 1 --store named.csv",
-    "consensus --nodes 4 --blocks 1 --costs named.csv", "study named.toml",
-    "study pqdpol --measurements named.csv", "conform run --vectors named.json",
-    "plot speed named.csv", "compare named.csv named.csv", "doctor --library named.so",
+    "consensus --nodes 4 --blocks 1 --costs named.csv",
+    "study named.toml",
+    "study pqdpol --measurements named.csv",
+    "conform run --vectors named.json",
+    "plot speed named.csv",
+    "compare named.csv named.csv",
+    "doctor --library named.so",
     "bench --scheme named.so",
-)  # fmt: skip
+)
 """For each file that a command reads, the command."""
 
 

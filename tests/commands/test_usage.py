@@ -11,9 +11,9 @@ import pytest
 
 import pqchain as pq
 from pqchain import results
-from pqchain.bench import blocks, presets, rounds
+from pqchain.bench import blocks, operations, presets
 from pqchain.commands import measuring
-from pqchain.study import cost_samples, ready_names
+from pqchain.study import ready_names, sampling
 from tests import frames
 
 MINE = "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
@@ -184,9 +184,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with (tmp_path / "huge.csv").open("wb") as file:
         file.truncate(1 << 40)  # sparse, and larger than the memory
     for place, name in (
-        (rounds, "round_samples"),
+        (operations, "round_samples"),
         (blocks, "_measure"),
-        (cost_samples, "_measured"),
+        (sampling, "measured"),
     ):
         monkeypatch.setattr(place, name, lambda *given, **named: pytest.fail("measured"))
     monkeypatch.setattr(measuring, "entry_points", lambda group: ())  # pqchain alone
@@ -202,10 +202,15 @@ def test_wrong_use_names_the_remedy_and_writes_nothing(line: str, folder: Path, 
 
 
 REFUSED = {
-    "study --list": 0, "reproduce --only nope": 2, "bench --algorithm nope": 2, "plot nope": 2,
-    "bench --scheme Mine,size=3": 2, "study pqdpol --scheme Mine,size=3": 2,
-    "plot sizes --scheme Mine,size=3": 2, "reproduce --scheme Mine,size=3": 2,
-}  # fmt: skip
+    "study --list": 0,
+    "reproduce --only nope": 2,
+    "bench --algorithm nope": 2,
+    "plot nope": 2,
+    "bench --scheme Mine,size=3": 2,
+    "study pqdpol --scheme Mine,size=3": 2,
+    "plot sizes --scheme Mine,size=3": 2,
+    "reproduce --scheme Mine,size=3": 2,
+}
 
 HEAVY = ("pandas", "matplotlib", "pyperf", "simpy", "numba")
 """What takes most of a second to load."""
@@ -223,10 +228,12 @@ print(code, sorted(set({HEAVY!r}) & set(sys.modules)), file=sys.stderr)"""
 @pytest.mark.parametrize(
     "words",
     [
-        "papers PQDPOL TABLE4", "study Ethereum --show", "algorithms --family falcon",
+        "papers PQDPOL TABLE4",
+        "study Ethereum --show",
+        "algorithms --family falcon",
         "consensus --algorithm FALCON-512 --network MESH --exponents 2 --engine SIMPY",
     ],
-)  # fmt: skip
+)
 def test_names_ignore_case(words: str, run) -> None:
     assert run(words.split()).out
 

@@ -105,8 +105,10 @@ def faults(draw: st.DrawFn, delegates: int) -> Faults:
 
 
 SCHEMES = {
-    "Dilithium2": (2420, 1312), "Falcon-512": (666, 897), "ECDSA-secp256k1": (64, 33),
-}  # fmt: skip
+    "Dilithium2": (2420, 1312),
+    "Falcon-512": (666, 897),
+    "ECDSA-secp256k1": (64, 33),
+}
 """What the scenarios that are run sign with: one length, many lengths, a library of its own."""
 
 
@@ -129,9 +131,11 @@ def _contents(draw: st.DrawFn, runs: bool) -> dict[str, Any]:
     )  # fmt: skip
     least = layout.block_overhead_bytes() + layout.transaction_bytes(costs[name], signature)
     return {
-        "algorithm": name, "costs": costs, "layout": layout,
+        "algorithm": name,
+        "costs": costs,
+        "layout": layout,
         "block_bytes": least + draw(st.sampled_from([0, 1, 3000, 12_000])),
-    }  # fmt: skip
+    }
 
 
 @st.composite

@@ -106,12 +106,14 @@ def test_gossip_agrees_on_a_larger_graph_with_delays_and_a_partition(world: bool
 @pytest.mark.parametrize(
     "values",
     [
-        np.arange(1000)[::-1].copy(), np.repeat(7, 500),
-        np.array([2**61] + [1] * 200 + [5, 3] * 100), np.array([3, 1, 2]),
+        np.arange(1000)[::-1].copy(),
+        np.repeat(7, 500),
+        np.array([2**61] + [1] * 200 + [5, 3] * 100),
+        np.array([3, 1, 2]),
         np.zeros(0, dtype=np.int64),
     ],
     ids=["descending", "equal", "crowded", "few", "none"],
-)  # fmt: skip
+)
 def test_bucket_sort_sorts(values: Any) -> None:
     mine = values.astype(np.int64)
     scratch, heads = np.empty(len(mine), dtype=np.int64), np.empty(len(mine) + 1, dtype=np.int64)

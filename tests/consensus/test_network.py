@@ -34,10 +34,12 @@ def block(law: str, nodes: int, **changes: object) -> Scenario:
 @pytest.mark.parametrize(
     ("law", "payload", "milliseconds"),
     [
-        ("mesh", BLOCK_BYTES, 83.728), ("mesh", 1024, 3.69), ("star", BLOCK_BYTES, 88.016),
+        ("mesh", BLOCK_BYTES, 83.728),
+        ("mesh", 1024, 3.69),
+        ("star", BLOCK_BYTES, 88.016),
         ("csma", BLOCK_BYTES, 4.509),
     ],
-)  # fmt: skip
+)
 def test_one_message_agrees_with_ns3(law: str, payload: int, milliseconds: float) -> None:
     times = link_times(named(law), (payload, 1, 1))
     arrived = int(times.send_ns[0, 0] + times.latency_ns[0, 0, 0])

@@ -29,8 +29,11 @@ def test_stalled_run_names_the_nodes_without_blocks() -> None:
     )  # fmt: skip
     row = model.run(stuck).record()
     assert (row["is_live"], row["is_safe"], row["final_blocks"], row["views"]) == (
-        False, True, 0, 4,
-    )  # fmt: skip
+        False,
+        True,
+        0,
+        4,
+    )
     assert row["reason"].startswith("not live: 0 of 3 blocks became final; after 4 views 8 of 8")
     assert math.isnan(row["latency_seconds"]) and row["throughput_per_second"] == 0.0
 

@@ -16,9 +16,12 @@ from tests.consensus.scenarios import scenario, table
 PAPER = papers.costs("pqdpol")
 
 COUNTS = {
-    "Dilithium2": 12.0, "Dilithium3": 9.0, "Dilithium5": 6.0, "Falcon-1024": 15.0,
+    "Dilithium2": 12.0,
+    "Dilithium3": 9.0,
+    "Dilithium5": 6.0,
+    "Falcon-1024": 15.0,
     "SPHINCS+-SHA2-128f-simple": 2.0,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("algorithm", "count"), COUNTS.items())
@@ -49,12 +52,14 @@ def test_equal_scenarios_compare_equal() -> None:
     first, same = scenario(seed=1), scenario(seed=1)
     assert first == same and hash(first) == hash(same) and first.identifier == same.identifier
     others = [
-        scenario(seed=2), scenario(seed=1, nodes=9), scenario(seed=1, costs=table(verify=48e-6)),
+        scenario(seed=2),
+        scenario(seed=1, nodes=9),
+        scenario(seed=1, costs=table(verify=48e-6)),
         scenario(seed=1, network=named("mesh")),
         scenario(seed=1, network=named("mesh", latency_seconds=0.003)),
         scenario(seed=1, layout=Layout(data_bytes=13)),
         scenario(seed=1, faults=Faults(crashed=(1,)), view_timeout_seconds=1.0),
-    ]  # fmt: skip
+    ]
     assert len({first.identifier, *(other.identifier for other in others)}) == 8
 
 

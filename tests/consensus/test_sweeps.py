@@ -150,13 +150,16 @@ def test_exception_is_not_retried(cluster, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda rows: rows.pop(), lambda rows: rows.append(rows[0]), lambda rows: rows.reverse(),
+        lambda rows: rows.pop(),
+        lambda rows: rows.append(rows[0]),
+        lambda rows: rows.reverse(),
         lambda rows: rows[0].update(scenario=rows[1]["scenario"]),
         lambda rows: rows[1].update(nodes=2**20),
-        lambda rows: rows[1].update(latency_seconds="fast"), lambda rows: rows[1].update(more=1),
+        lambda rows: rows[1].update(latency_seconds="fast"),
+        lambda rows: rows[1].update(more=1),
         lambda rows: rows[1].pop("views"),
     ],
-)  # fmt: skip
+)
 def test_rows_of_other_scenarios_or_types_are_rejected(change: Callable[[Any], Any]) -> None:
     batch = [scenario(seed=seed) for seed in (0, 1)], "fast"
     rows = MODULE.run_batch(*batch)

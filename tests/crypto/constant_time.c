@@ -134,23 +134,23 @@ static void draw_secret(uint8_t *buffer, size_t bytes) {
     make_secret(buffer, bytes);
 }
 
-static void sign_with(const hawk_set *set) {
+static void sign_with(const pq_hawk_set *set) {
     uint8_t *public_key = malloc(set->public_key_bytes), *key = malloc(set->secret_key_bytes);
     uint8_t *signature = malloc(set->signature_bytes), message[33];
     if (public_key == NULL || key == NULL || signature == NULL) {
         stop("no memory");
     }
     draw(message, sizeof message);
-    if (!hawk_keypair(set, public_key, key, draw)) {
+    if (!pq_hawk_keypair(set, public_key, key, draw)) {
         stop("no key");
     }
     /* The hash of the public key at the end of the secret key is not secret. */
     make_secret(key, set->secret_key_bytes - set->public_hash_bytes);
-    if (!hawk_sign(set, signature, message, sizeof message, key, draw_secret)) {
+    if (!pq_hawk_sign(set, signature, message, sizeof message, key, draw_secret)) {
         stop("no signature");
     }
     make_public(signature, set->signature_bytes);
-    if (!hawk_verify(set, message, sizeof message, signature, public_key)) {
+    if (!pq_hawk_verify(set, message, sizeof message, signature, public_key)) {
         stop("the signature does not verify");
     }
     free(public_key);
@@ -159,8 +159,8 @@ static void sign_with(const hawk_set *set) {
 }
 
 static void sign_once(void) {
-    sign_with(&hawk_sets[0]);
-    sign_with(&hawk_sets[1]);
+    sign_with(&pq_hawk_sets[0]);
+    sign_with(&pq_hawk_sets[1]);
 }
 
 #endif

@@ -16,7 +16,7 @@
 
 static size_t below(size_t limit) { return (size_t)(draw() % limit); }
 
-static void fail(const char *what, const hawk_set *set) {
+static void fail(const char *what, const pq_hawk_set *set) {
     fprintf(stderr, "%s: %s\n", set->name, what);
     exit(1);
 }
@@ -28,15 +28,15 @@ typedef struct {
     uint8_t message[MESSAGE_BYTES];
 } signed_message;
 
-static void make(const hawk_set *set, signed_message *to) {
+static void make(const pq_hawk_set *set, signed_message *to) {
     uint8_t *secret_key = block(set->secret_key_bytes);
     to->public_key = block(set->public_key_bytes);
     to->signature = block(set->signature_bytes);
     random_bytes(to->message, sizeof to->message);
-    if (!hawk_keypair(set, to->public_key, secret_key, random_bytes) ||
-        !hawk_sign(set, to->signature, to->message, sizeof to->message, secret_key,
+    if (!pq_hawk_keypair(set, to->public_key, secret_key, random_bytes) ||
+        !pq_hawk_sign(set, to->signature, to->message, sizeof to->message, secret_key,
                    random_bytes) ||
-        !hawk_verify(set, to->message, sizeof to->message, to->signature, to->public_key)) {
+        !pq_hawk_verify(set, to->message, sizeof to->message, to->signature, to->public_key)) {
         fail("an honest signature does not verify", set);
     }
     free(secret_key);
@@ -77,15 +77,15 @@ static void fuzz(long count) {
     long decoded = 0;
     for (size_t s = 0; s < 2; s++) {
         for (size_t k = 0; k < KEYS; k++) {
-            make(&hawk_sets[s], &cases[s][k]);
+            make(&pq_hawk_sets[s], &cases[s][k]);
         }
     }
     for (long i = 0; i < count; i++) {
-        const hawk_set *set = &hawk_sets[i & 1];
+        const pq_hawk_set *set = &pq_hawk_sets[i & 1];
         const signed_message *good = &cases[i & 1][below(KEYS)], *other = &cases[i & 1][below(KEYS)];
         uint8_t *public_key = block(set->public_key_bytes), *again = block(set->public_key_bytes);
         uint8_t *signature = block(set->signature_bytes), *message = block(MESSAGE_BYTES);
-        int32_t a[HAWK_N_MAX], b[HAWK_N_MAX];
+        int32_t a[PQ_HAWK_N_MAX], b[PQ_HAWK_N_MAX];
         memcpy(public_key, good->public_key, set->public_key_bytes);
         memcpy(signature, good->signature, set->signature_bytes);
         memcpy(message, good->message, MESSAGE_BYTES);
@@ -97,7 +97,7 @@ static void fuzz(long count) {
             for (size_t j = 0; j < set->n; j++) {
                 a[j] = coefficient(set->low_s1, set->high_s1);
             }
-            hawk_encode_signature(set, signature, good->signature, a);
+            pq_hawk_encode_signature(set, signature, good->signature, a);
             break;
         case 2: /* a well-formed public key */
             for (size_t j = 0; j < set->n; j++) {
@@ -105,7 +105,7 @@ static void fuzz(long count) {
                 b[j] = coefficient(set->low_01, set->high_01);
             }
             a[0] = (int32_t)(draw() & 0xffff) - 32768;
-            if (!hawk_encode_public(set, public_key, a, b)) {
+            if (!pq_hawk_encode_public(set, public_key, a, b)) {
                 memcpy(public_key, good->public_key, set->public_key_bytes);
                 message[0] ^= 1;
             }
@@ -117,15 +117,15 @@ static void fuzz(long count) {
             damage(signature, set->signature_bytes, other->signature);
             break;
         }
-        if (hawk_decode_public(set, public_key, a, b)) {
-            if (!hawk_encode_public(set, again, a, b) ||
+        if (pq_hawk_decode_public(set, public_key, a, b)) {
+            if (!pq_hawk_encode_public(set, again, a, b) ||
                 memcmp(public_key, again, set->public_key_bytes) != 0) {
                 fail("two encodings of one public key", set);
             }
             decoded++;
         }
-        if (hawk_decode_signature(set, signature, a)) {
-            if (!hawk_encode_signature(set, again, signature, a) ||
+        if (pq_hawk_decode_signature(set, signature, a)) {
+            if (!pq_hawk_encode_signature(set, again, signature, a) ||
                 memcmp(signature, again, set->signature_bytes) != 0) {
                 fail("two encodings of one signature", set);
             }
@@ -134,7 +134,7 @@ static void fuzz(long count) {
         const int same = memcmp(public_key, good->public_key, set->public_key_bytes) == 0 &&
                          memcmp(signature, good->signature, set->signature_bytes) == 0 &&
                          memcmp(message, good->message, MESSAGE_BYTES) == 0;
-        if (hawk_verify(set, message, MESSAGE_BYTES, signature, public_key) != same) {
+        if (pq_hawk_verify(set, message, MESSAGE_BYTES, signature, public_key) != same) {
             fail("a wrong verdict", set);
         }
         free(public_key);
@@ -156,11 +156,11 @@ static void rounds(long count) {
     for (size_t s = 0; s < 2; s++) {
         for (long i = 0; i < count; i++) {
             signed_message one;
-            make(&hawk_sets[s], &one);
+            make(&pq_hawk_sets[s], &one);
             free(one.public_key);
             free(one.signature);
         }
-        printf("%s: %ld round trips, each with a key of its own\n", hawk_sets[s].name, count);
+        printf("%s: %ld round trips, each with a key of its own\n", pq_hawk_sets[s].name, count);
     }
 }
 

@@ -19,12 +19,18 @@ from pqchain.crypto import Signer, native, open_signer, unavailable_reason
 from pqchain.crypto.random_source import Stream
 
 SCHEMES = (
-    ("ML-DSA-44", "liboqs-0.13/dispatch", 20), ("Falcon-512", "liboqs-0.13/dispatch", 5),
-    ("ML-DSA-44", "liboqs-0.13/avx2", 20), ("ML-DSA-44", "liboqs-0.13/ref", 10),
-    ("Dilithium2", "liboqs-0.7.1/avx2", 20), ("Dilithium2", "liboqs-0.7.1/ref", 10),
-    ("Hawk-512", "hawk/avx2", 20), ("Hawk-512", "hawk/ref", 10), ("Falcon-512", "falcon/kernel", 2),
-    ("Rainbow-I-Classic", "rainbow/avx2", 1), ("BLS12-381", "blst/assembly", 20),
-)  # fmt: skip
+    ("ML-DSA-44", "liboqs-0.13/dispatch", 20),
+    ("Falcon-512", "liboqs-0.13/dispatch", 5),
+    ("ML-DSA-44", "liboqs-0.13/avx2", 20),
+    ("ML-DSA-44", "liboqs-0.13/ref", 10),
+    ("Dilithium2", "liboqs-0.7.1/avx2", 20),
+    ("Dilithium2", "liboqs-0.7.1/ref", 10),
+    ("Hawk-512", "hawk/avx2", 20),
+    ("Hawk-512", "hawk/ref", 10),
+    ("Falcon-512", "falcon/kernel", 2),
+    ("Rainbow-I-Classic", "rainbow/avx2", 1),
+    ("BLS12-381", "blst/assembly", 20),
+)
 """Scheme, implementation and rounds of each thread."""
 
 SEEDED, UNSEEDED = 4, 2

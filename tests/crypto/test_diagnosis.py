@@ -36,8 +36,13 @@ def test_doctor_checks_everything():
     libraries = {row.name for row in rows if row.library and not row.setting}
     assert libraries < names
     assert {
-        "numpy", "coincurve", "liboqs-python", "pynq", "cmake", "schemes",
-    } < names  # fmt: skip
+        "numpy",
+        "coincurve",
+        "liboqs-python",
+        "pynq",
+        "cmake",
+        "schemes",
+    } < names
 
 
 def test_known_attacks_are_reported_with_their_date():

@@ -17,7 +17,7 @@ from tests.crypto.builds import need
 pytestmark = pytest.mark.native
 
 NAMES = ("Hawk-512", "Hawk-1024")
-VARIANTS = ("hawk/avx2", "hawk/ref")
+VARIANTS = ("hawk/avx512", "hawk/avx2", "hawk/ref")
 CASES = [(name, variant) for name in NAMES for variant in VARIANTS]
 SLOW = [
     pytest.param(*case, marks=[pytest.mark.long] if case[0] == "Hawk-1024" else [])
@@ -146,7 +146,7 @@ def sampled(name: str, variant: str, uniform: list[int], signs, parities) -> np.
     packed = bytearray(np.packbits(np.asarray(parities, np.uint8), bitorder="little").tobytes())
     out = bytearray(2 * n)
     norm = native.library(variant).call(
-        "hawk_study_sample", n.bit_length() - 1, out, packed, bytearray(words.tobytes())
+        "pq_hawk_study_sample", n.bit_length() - 1, out, packed, bytearray(words.tobytes())
     )
     values = np.frombuffer(bytes(out), np.int8).astype(int)
     assert norm == (values**2).sum()

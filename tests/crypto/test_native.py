@@ -44,13 +44,15 @@ def test_library_sizes_equal_the_registry(any_build: str) -> None:
         row = algorithms.get(name).sized_for(any_build)
         stated = library.sizes(name)
         assert stated == {
-            "kind": 1 if row.kind == "signature" else 2, "nist_level": row.nist_level,
-            "public_key_bytes": row.public_key_bytes, "secret_key_bytes": row.secret_key_bytes,
+            "kind": 1 if row.kind == "signature" else 2,
+            "nist_level": row.nist_level,
+            "public_key_bytes": row.public_key_bytes,
+            "secret_key_bytes": row.secret_key_bytes,
             "signature_max_bytes": row.signature_max_bytes,
             "ciphertext_bytes": row.ciphertext_bytes,
             "shared_secret_bytes": row.shared_secret_bytes,
             "context": int(row.family_facts.context_bytes > 0),
-        }, name  # fmt: skip
+        }, name
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,13 @@ from tests.crypto.builds import need
 pytestmark = pytest.mark.native
 
 MODULES = {
-    "ML-DSA-44": (128, 4, 4, 2), "ML-DSA-65": (128, 6, 5, 4), "ML-DSA-87": (128, 8, 7, 2),
-    "Dilithium2": (96, 4, 4, 2), "Dilithium3": (96, 6, 5, 4), "Dilithium5": (96, 8, 7, 2),
-}  # fmt: skip
+    "ML-DSA-44": (128, 4, 4, 2),
+    "ML-DSA-65": (128, 6, 5, 4),
+    "ML-DSA-87": (128, 8, 7, 2),
+    "Dilithium2": (96, 4, 4, 2),
+    "Dilithium3": (96, 6, 5, 4),
+    "Dilithium5": (96, 8, 7, 2),
+}
 """Bytes before s1, rows and columns of A (k and l), and eta: FIPS 204, table 1 and algorithm 24."""
 
 
@@ -39,9 +43,13 @@ def test_coefficients_of_s1_and_s2_out_of_range_are_rejected(name, implementatio
     signature = signer.sign(b"message", secret_key)
     assert signer.verify(b"message", signature, public_key)
     places = [
-        0, 1, columns * 256 - 1, columns * 256, count - 1,
+        0,
+        1,
+        columns * 256 - 1,
+        columns * 256,
+        count - 1,
         *(rng.randrange(count) for _ in range(10)),
-    ]  # fmt: skip
+    ]
     for place in places:
         for number in {2 * eta + 1, 2**bits - 1, rng.randrange(2 * eta + 1, 2**bits)}:
             damaged = packed(secret_key, before * 8 + place * bits, bits, number)

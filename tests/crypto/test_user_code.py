@@ -55,11 +55,14 @@ NOT_LOADED = {
 """Files that cannot be loaded: text, line that is to be named, and what is said of it."""
 
 ARGUMENTS = {
-    "..:X": "cannot be imported: TypeError", ":X": "must be file.py:Class or module:Class",
-    "X:": "must be file.py:Class or module:Class", "nowhere\udcff.py:X": "does not exist",
-    "~nobody/mine.py:X": "does not exist", "/dev/zero.py:X": "does not exist",
+    "..:X": "cannot be imported: TypeError",
+    ":X": "must be file.py:Class or module:Class",
+    "X:": "must be file.py:Class or module:Class",
+    "nowhere\udcff.py:X": "does not exist",
+    "~nobody/mine.py:X": "does not exist",
+    "/dev/zero.py:X": "does not exist",
     "json:dumps": "is not a signature scheme: it lacks generate_keypair()",
-}  # fmt: skip
+}
 
 FAILS = {
     "init": ("class", "def __init__(self): raise RuntimeError('init')", "RuntimeError: init"),
@@ -88,9 +91,18 @@ FAILS = {
 """Classes that fail in use: a line of SCHEME, what comes after it, and what is said of it."""
 
 QUICK = (
-    "syntax", "exits", "os_exits", "crashes", "loops", "raises", "length", "accepts", "pipes",
-    "verdict", "key_type",
-)  # fmt: skip
+    "syntax",
+    "exits",
+    "os_exits",
+    "crashes",
+    "loops",
+    "raises",
+    "length",
+    "accepts",
+    "pipes",
+    "verdict",
+    "key_type",
+)
 """Kinds in `make test`; `make test-long` has all."""
 
 
@@ -298,7 +310,9 @@ C_MISTAKES = {
     "signs_abort": (C_SIGNS, "abort();", 1, "the process ended by SIGABRT"),
     "signs_hang": (C_SIGNS, "for (;;);", 1, "no result within 3 s"),
     "exits_late": (
-        C_SIGNS, f"static int n; if (++n > 3) exit(0); {C_SIGNS}", 1,
+        C_SIGNS,
+        f"static int n; if (++n > 3) exit(0); {C_SIGNS}",
+        1,
         "the process ended by exit code 0",
     ),
     "overruns": (
@@ -307,7 +321,7 @@ C_MISTAKES = {
         1,
         "wrote past a buffer of 300 bytes",
     ),
-}  # fmt: skip
+}
 """The example in C with a text replaced; exit code of `native --check`, and what it says."""
 
 

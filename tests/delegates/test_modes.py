@@ -70,9 +70,11 @@ def test_faults_cost_one_view_over_quic_as_in_the_model(faults):
 
 
 _FAULTS = [
-    {"loss_probability": 0.1}, {"delay_probability": 0.3, "delay_seconds": 0.2},
-    {"partition_fraction": 0.5, "heal_seconds": 1.5}, {"slow": (1,), "slow_factor": 3},
-]  # fmt: skip
+    {"loss_probability": 0.1},
+    {"delay_probability": 0.3, "delay_seconds": 0.2},
+    {"partition_fraction": 0.5, "heal_seconds": 1.5},
+    {"slow": (1,), "slow_factor": 3},
+]
 """Faults of the network and of machines, in every mode."""
 
 
@@ -189,21 +191,30 @@ def test_unsupported_options_are_rejected_with_the_reason(changes, options, why)
 def report(final=4, tip="aa"):
     """Return the report of a delegate that has `final` of 4 blocks."""
     return {
-        "height": final, "tip": tip,
+        "height": final,
+        "tip": tip,
         "entered_ns": [10 * height for height in range(min(final + 1, 4))],
-        "final_ns": [10 * height + 9 for height in range(final)], "views": [1] * 4,
-        "sent": [[3, 300]] * 4, "rejected": {},
-    }  # fmt: skip
+        "final_ns": [10 * height + 9 for height in range(final)],
+        "views": [1] * 4,
+        "sent": [[3, 300]] * 4,
+        "rejected": {},
+    }
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"final_ns": [9] * 5}, {"entered_ns": ["0"]}, {"views": []}, {"sent": [[3, 300]] * 3},
-        {"sent": [[3]] * 4}, {"tip": "no hash"}, {"height": 2.5}, {"more": 1},
+        {"final_ns": [9] * 5},
+        {"entered_ns": ["0"]},
+        {"views": []},
+        {"sent": [[3, 300]] * 3},
+        {"sent": [[3]] * 4},
+        {"tip": "no hash"},
+        {"height": 2.5},
+        {"more": 1},
         {"views": [2**63] * 4},
     ],
-)  # fmt: skip
+)
 def test_wrong_report_of_a_node_is_rejected(change):
     modes._synchronised(NodeResult(node=0, state="done", report=report()), 4)
     with pytest.raises(DataError, match="the report of node 0 "):

@@ -130,7 +130,8 @@ def test_licences_of_all_code_are_included(path):
         files = [name.partition(".dist-info/licenses/")[2] for name in wheel.namelist()]
     versions = {(build["source"], build["source_version"]) for build in builds(path).values()}
     named = {f"LICENSE-{s}-{v}.txt" for s, v in versions if s in ("liboqs", "blst")}
-    named |= {"LICENSE-quic.txt"} & {f"LICENSE-{name}.txt" for name in libraries(path)}
+    of = {"quic": "quic", "fn-dsa-ref": "crates", "pqcp-avx2": "aws-lc-0.47.0"}
+    named |= {f"LICENSE-{of[name]}.txt" for name in of.keys() & libraries(path).keys()}
     assert set(filter(None, files)) == {"LICENSE"} | named
     assert metadata(path, "licenses/LICENSE") == (ROOT / "LICENSE").read_bytes()
     for name in named:
@@ -139,9 +140,12 @@ def test_licences_of_all_code_are_included(path):
             # MIT of liboqs, and a notice of third-party code in it.
             assert "Permission is hereby granted, free of charge" in text
             assert "Thomas Pornin" in text
-        elif "quic" in name:
+        elif "aws-lc" in name:
+            assert "mldsa-native" in text
+            assert "Apache License" in text
+        elif "quic" in name or "crates" in name:
             crates, library = text.split("The Rust standard library", 1)
-            assert "quinn-proto" in crates
+            assert ("quinn-proto" if "quic" in name else "ed25519-dalek") in crates
             # Notices and the full licence text, not only its name.
             assert "The Rust Project Developers" in library
             assert "Permission is hereby granted, free of charge" in library

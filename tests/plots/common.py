@@ -26,13 +26,16 @@ def row_heights(axes: Axes) -> dict[str, float]:
 
 
 def legend_texts(axes: Axes) -> list[str]:
-    """Return the texts of the legend of the figure."""
-    return [text.get_text() for legend in axes.figure.legends for text in legend.get_texts()]
+    """Return the texts of the legend of the figure, which Matplotlib 3.5 has in its axes."""
+    inside = [other.get_legend() for other in axes.figure.axes if other.get_legend()]
+    legends = [*axes.figure.legends, *inside]
+    return [text.get_text() for legend in legends for text in legend.get_texts()]
 
 
 def notes(axes: Axes) -> str:
     """Return the label of the x axis and the notes below the figure, in one line."""
-    return f"{axes.get_xlabel()} {axes.figure.get_supxlabel()}".replace("\n", " ")
+    note = axes.figure._supxlabel  # Matplotlib before 3.8 has no function for it.
+    return f"{axes.get_xlabel()} {note.get_text() if note else ''}".replace("\n", " ")
 
 
 def caption(axes: Axes) -> str:

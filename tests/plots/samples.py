@@ -148,19 +148,33 @@ def certificates() -> pd.DataFrame:
 
 
 SAMPLES: dict[str, tuple[Any, ...]] = {
-    "accelerator": (table3,), "blocks": (frames.blocks, "rate"),
+    "accelerator": (table3,),
+    "blocks": (frames.blocks, "rate"),
     "capacity": (capacity, dict.fromkeys(SCHEMES, "bandwidth of a node")),
-    "cells": (cells, "latency"), "certificates": (certificates,), "compared": (machines,),
-    "computers": (runs,), "cost_on_chains": (costs,), "history": (history,), "links": (links,),
-    "load": (load,), "migration": (migration,), "networks": (networks,),
-    "operation": (operation, "sign"), "phases": (lambda: frames.replays()["table1"],),
-    "plane": (plane,), "ratio": (lambda: frames.times().head(9),), "sizes": (lambda: SCHEMES,),
+    "cells": (cells, "latency"),
+    "certificates": (certificates,),
+    "compared": (machines,),
+    "computers": (runs,),
+    "cost_on_chains": (costs,),
+    "history": (history,),
+    "links": (links,),
+    "load": (load,),
+    "migration": (migration,),
+    "networks": (networks,),
+    "operation": (operation, "sign"),
+    "phases": (lambda: frames.replays()["table1"],),
+    "plane": (plane,),
+    "ratio": (lambda: frames.times().head(9),),
+    "sizes": (lambda: SCHEMES,),
     "speed": (lambda: frames.measurements([*SCHEMES[:3], "Kyber512"]),),
     "speedup": (lambda: frames.measurements(SCHEMES[:3]),),
-    "streams": (lambda: frames.replays()["figure1"],), "tornado": (tornado,),
-    "tradeoff": (frames.measurements,), "transports": (lambda: frames.replays()["transports"],),
-    "values": (lambda: frames.measurements(SCHEMES), "median_seconds"), "winners": (winners,),
-}  # fmt: skip
+    "streams": (lambda: frames.replays()["figure1"],),
+    "tornado": (tornado,),
+    "tradeoff": (frames.measurements,),
+    "transports": (lambda: frames.replays()["transports"],),
+    "values": (lambda: frames.measurements(SCHEMES), "median_seconds"),
+    "winners": (winners,),
+}
 """The frame of each kind of plot, and further arguments."""
 
 

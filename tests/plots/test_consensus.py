@@ -47,7 +47,9 @@ def test_printed_cells_are_markers_and_modelled_ones_lines(quantity):
     assert any(np.allclose(list(line.get_ydata()), one[column]) for line in drawn)
     # Sets of a family have its colour, and differ by their dashes, marks and names.
     marks = {line.get_marker() for line in axes.get_lines() if line.get_linestyle() == "None"}
-    looks = {(line.get_color(), str(line._unscaled_dash_pattern)) for line in drawn}
+    names = ("_unscaled_dash_pattern", "_us_dashSeq")  # the second one before Matplotlib 3.7
+    dashes = [str([getattr(line, name, "") for name in names]) for line in drawn]
+    looks = set(zip([line.get_color() for line in drawn], dashes, strict=True))
     assert len(labelled_lines(axes)) == len(drawn) == len(marks) == len(looks) == 6
     assert set(labelled_lines(axes)) == {text.get_text() for text in axes.texts}
 

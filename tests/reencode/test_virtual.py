@@ -67,13 +67,17 @@ def test_work_times_equal_the_scenario(tmp_path):
     "changes",
     [
         {"streams": "single", "blocks": 3},
-        {"streams": "multiplexed", "blocks": 3, "blocks_at_once": 1}, {"sessions": "full"},
-        {"sessions": "0-rtt"}, {"sources": "nearest"}, {"sources": "all"},
-        {"congestion": "cubic", "datagram_bytes": LARGE}, {"block_bytes": 1},
+        {"streams": "multiplexed", "blocks": 3, "blocks_at_once": 1},
+        {"sessions": "full"},
+        {"sessions": "0-rtt"},
+        {"sources": "nearest"},
+        {"sources": "all"},
+        {"congestion": "cubic", "datagram_bytes": LARGE},
+        {"block_bytes": 1},
         {"block_bytes": 12_289},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_every_variant_recovers(changes, tmp_path):
     one = small(**changes)
     outcome = run(one, tmp_path)

@@ -19,11 +19,13 @@ COLUMNS = (
 
 FRAME = pd.DataFrame(
     {
-        "algorithm": ["Falcon-512", "Falcon-512", "Dilithium2"], "from": ["avx2", "ref", "ref"],
-        "sign_seconds": [0.0002, 0.005, math.nan], "verify_seconds": [4e-5, 5e-5, 6e-5],
+        "algorithm": ["Falcon-512", "Falcon-512", "Dilithium2"],
+        "from": ["avx2", "ref", "ref"],
+        "sign_seconds": [0.0002, 0.005, math.nan],
+        "verify_seconds": [4e-5, 5e-5, 6e-5],
         "note": ["", "slow", ""],
     }
-)  # fmt: skip
+)
 
 
 def table(**changes: object) -> Table:
@@ -34,18 +36,26 @@ def table(**changes: object) -> Table:
 def test_text_table_aligns_numbers_and_merges_repeated_headers():
     lines = table(notes=("Read it so.",)).text().replace("\u202f", " ").splitlines()
     assert lines == [
-        "C. [measured]", "                  time", "scheme      from     sign   verify",
-        "──────────  ────  ───────  ───────", "Falcon-512  avx2   200 µs  40.0 µs",
-        "            ref   5.00 ms  50.0 µs", "Dilithium2  ref         –  60.0 µs",
-        "- Falcon-512: slow", "- Read it so.",
-    ]  # fmt: skip
+        "C. [measured]",
+        "                  time",
+        "scheme      from     sign   verify",
+        "──────────  ────  ───────  ───────",
+        "Falcon-512  avx2   200 µs  40.0 µs",
+        "            ref   5.00 ms  50.0 µs",
+        "Dilithium2  ref         –  60.0 µs",
+        "- Falcon-512: slow",
+        "- Read it so.",
+    ]
 
 
 def test_title_of_a_group_is_not_cut():
     columns = [Column("a", "a long title", True), Column("b", "a long title", True), Column("c")]
     assert Table(columns=columns, rows=[["1", "2", "x"]]).text().splitlines() == [
-        "a long title", "a          b  c", "─  ─────────  ─", "1          2  x",
-    ]  # fmt: skip
+        "a long title",
+        "a          b  c",
+        "─  ─────────  ─",
+        "1          2  x",
+    ]
 
 
 def test_long_cell_wraps_between_words():
@@ -60,13 +70,21 @@ def test_latex_is_booktabs_in_ascii_with_rules_under_groups():
     text = table(caption="Times_of 5 %").latex()
     assert text.isascii()
     assert text.splitlines() == [
-        "% Times_of 5 % [measured]", "% Falcon-512: slow", r"% needs \usepackage{booktabs}",
-        r"\begin{tabular}{llrr}", r"\toprule", r" & & \multicolumn{2}{c}{time} \\",
-        r"\cmidrule(lr){3-4}", r"scheme & from & sign & verify \\", r"\midrule",
+        "% Times_of 5 % [measured]",
+        "% Falcon-512: slow",
+        r"% needs \usepackage{booktabs}",
+        r"\begin{tabular}{llrr}",
+        r"\toprule",
+        r" & & \multicolumn{2}{c}{time} \\",
+        r"\cmidrule(lr){3-4}",
+        r"scheme & from & sign & verify \\",
+        r"\midrule",
         r"Falcon-512 & avx2 & 200\,\ensuremath{\mu}s & 40.0\,\ensuremath{\mu}s \\",
         r"Falcon-512 & ref & 5.00\,ms & 50.0\,\ensuremath{\mu}s \\",
-        r"Dilithium2 & ref & -- & 60.0\,\ensuremath{\mu}s \\", r"\bottomrule", r"\end{tabular}",
-    ]  # fmt: skip
+        r"Dilithium2 & ref & -- & 60.0\,\ensuremath{\mu}s \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
 
 
 def test_latex_drops_unsupported_accents():

@@ -33,8 +33,10 @@ def test_checksum_covers_the_compact_sorted_text() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "it cannot be read"), ("[1]", "it cannot be read: expected a JSON object; got a list"),
-        ("[" * 100_000, "it cannot be read"), (b"\xff", "it cannot be read"),
+        ("", "it cannot be read"),
+        ("[1]", "it cannot be read: expected a JSON object; got a list"),
+        ("[" * 100_000, "it cannot be read"),
+        (b"\xff", "it cannot be read"),
         ("{}", "it has the version None, but this pqchain reads 1; use the pqchain that"),
         ('{"version": 1}', "it has no checksum; mend it"),
         ('{"version": 1, "sha256": "00"}', "it was changed after it was written; mend it"),
@@ -42,7 +44,7 @@ def test_checksum_covers_the_compact_sorted_text() -> None:
         ('{"version": 1, "a": NaN, "sha256": "00"}', "it was changed"),
         ('{"version": 1, "a": "\\ud800", "sha256": "00"}', "it was changed"),
     ],
-)  # fmt: skip
+)
 def test_invalid_documents_are_rejected(text: str | bytes, message: str) -> None:
     with pytest.raises(DataError, match=message):
         checksum.loads(text, "it", "mend it", version=("version", 1))

@@ -42,11 +42,13 @@ def test_foreign_file_is_not_replaced_where_only_ours_may_be(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        (".", "is a folder"), ("none/a.csv", "folder .*none does not exist; create it"),
+        (".", "is a folder"),
+        ("none/a.csv", "folder .*none does not exist; create it"),
         ("file/a.csv", "folder .*file does not exist; create it"),
-        ("/dev/null", "must be a regular file"), ("a" * 300, "File name too long"),
+        ("/dev/null", "must be a regular file"),
+        ("a" * 300, "File name too long"),
     ],
-)  # fmt: skip
+)
 def test_unwritable_path_is_rejected(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "file").touch()
     for refused in (files.check_writable, lambda path: files.write_atomically(path, "new")):

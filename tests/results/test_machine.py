@@ -67,12 +67,15 @@ def test_provenance_names_no_person_host_or_folder() -> None:
 @pytest.mark.parametrize(
     ("model", "slug"),
     [
-        ("AMD EPYC", "amd-epyc"), ("AMD EPYC (cpu family 25, model 1, stepping 1)", "amd-epyc"),
+        ("AMD EPYC", "amd-epyc"),
+        ("AMD EPYC (cpu family 25, model 1, stepping 1)", "amd-epyc"),
         ("AMD EPYC 7763 64-Core Processor", "amd-epyc-7763"),
-        ("Intel(R) Core(TM) i7-6700 CPU @ 3.40GHz", "intel-core-i7-6700"), ("Apple M1", "apple-m1"),
-        ("", "unknown"), ("../../etc", "etc"),
+        ("Intel(R) Core(TM) i7-6700 CPU @ 3.40GHz", "intel-core-i7-6700"),
+        ("Apple M1", "apple-m1"),
+        ("", "unknown"),
+        ("../../etc", "etc"),
     ],
-)  # fmt: skip
+)
 def test_machine_id_is_a_readable_slug(model: str, slug: str) -> None:
     name = machine.machine_id(cpu_model=model, cpu_count=4, system="Linux x86_64")
     assert re.fullmatch(rf"{re.escape(slug)}-[0-9a-f]{{8}}", name)

@@ -21,9 +21,11 @@ PROVENANCE = {"machine_id": "amd-epyc-01234567", "load_avg_1min": 0.25, "native"
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0\r"))
 VALUES: dict[str, st.SearchStrategy[Any]] = {
-    "str": TEXT, "Int64": st.integers(-(2**63), 2**63 - 1) | st.none(), "float64": st.floats(),
+    "str": TEXT,
+    "Int64": st.integers(-(2**63), 2**63 - 1) | st.none(),
+    "float64": st.floats(),
     "bool": st.booleans(),
-}  # fmt: skip
+}
 
 
 def measurement(**changes: object) -> pd.DataFrame:
@@ -91,8 +93,10 @@ def test_sidecar_describes_the_file(tmp_path: Path) -> None:
         "schema_version", "contract", "columns", "rows", "csv_sha256", "provenance", "sha256",
     ]  # fmt: skip
     assert (sidecar["schema_version"], sidecar["contract"], sidecar["rows"]) == (
-        results.SCHEMA_VERSION, "measurement", 1,
-    )  # fmt: skip
+        results.SCHEMA_VERSION,
+        "measurement",
+        1,
+    )
     assert sidecar["columns"] == dict(MEASUREMENT.columns)
     assert sorted(path.name for path in (tmp_path / "deep").iterdir()) == ["a.csv", "a.json"]
 
@@ -125,11 +129,17 @@ def test_check_names_expected_and_actual_columns() -> None:
 @pytest.mark.parametrize(
     ("column", "value"),
     [
-        ("reason", None), ("reason", 3.0), ("reason", "two\r\nlines"), ("algorithm", float("nan")),
-        ("median_seconds", "fast"), ("median_seconds", "1.5"), ("median_seconds", True),
-        ("samples", 1.5), ("samples", "10"),
+        ("reason", None),
+        ("reason", 3.0),
+        ("reason", "two\r\nlines"),
+        ("algorithm", float("nan")),
+        ("median_seconds", "fast"),
+        ("median_seconds", "1.5"),
+        ("median_seconds", True),
+        ("samples", 1.5),
+        ("samples", "10"),
     ],
-)  # fmt: skip
+)
 def test_check_rejects_a_value_of_a_wrong_type(column: str, value: object) -> None:
     with pytest.raises(DataError, match=column):
         results.check(measurement(**{column: value}), MEASUREMENT)
@@ -288,8 +298,10 @@ def test_merge_keeps_what_agrees_and_lists_what_differs() -> None:
     assert len(one) == 2
     assert list(one.index) == [0, 1]
     assert one.attrs["provenance"] == {
-        "machine_id": "m", "commit": "c", "runs": [{"date": "d1"}, {"date": "d2"}],
-    }  # fmt: skip
+        "machine_id": "m",
+        "commit": "c",
+        "runs": [{"date": "d1"}, {"date": "d2"}],
+    }
     both = results.merge([one, made_on("m", date="d3", commit="other")])
     assert both.attrs["provenance"] == {
         "machine_id": "m",

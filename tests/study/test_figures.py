@@ -10,14 +10,14 @@ from pqchain.consensus import Scenario
 from pqchain.consensus import run as run_consensus
 from pqchain.costs import CostTable, MissingCosts
 from pqchain.errors import DataError, UsageError
-from pqchain.study import QUANTITIES, evaluate, load, run, times
+from pqchain.study import QUANTITIES, evaluate, load, run
 from pqchain.study.figures import MIX, models
 from pqchain.works import papers
 from tests.study.plans import COSTS, plan
 
 
 def test_published_network_gives_the_published_model():
-    found = run(load("pqdpol"), times(load("pqdpol")))
+    found = run(load("pqdpol"))
     for name in ("Falcon-512", "Dilithium2", "SPHINCS+-SHA2-128f-simple"):
         one = Scenario(algorithm=name, costs=papers.costs("pqdpol"), nodes=32)
         assert found.values[name]["final_seconds"] == run_consensus(one).latency_seconds
@@ -115,12 +115,16 @@ CHANGES = {
 
 
 BEFORE = {
-    "vote_aggregates": {"vote_aggregation": "bls"}, "certificates": {"votes_per_block": 0.0},
-    "final_blocks": {"block_seconds": 0.5}, "peers": {"law": "gossip"},
-    "pipelined": {"law": "uplink", "vote_phases": 2}, "world": {"law": "gossip"},
-    "region_table": {"law": "gossip", "world": True}, "separate_state_gas": {"state_gas": 40.0},
+    "vote_aggregates": {"vote_aggregation": "bls"},
+    "certificates": {"votes_per_block": 0.0},
+    "final_blocks": {"block_seconds": 0.5},
+    "peers": {"law": "gossip"},
+    "pipelined": {"law": "uplink", "vote_phases": 2},
+    "world": {"law": "gossip"},
+    "region_table": {"law": "gossip", "world": True},
+    "separate_state_gas": {"state_gas": 40.0},
     "transaction_aggregation": {"block_bytes": 500_000, "block_weight": 2e6, "block_gas": 2e8},
-}  # fmt: skip
+}
 """Inputs without which a change would be hidden, or impossible."""
 
 
@@ -174,7 +178,7 @@ def test_every_figure_has_kind_and_source():
     frame = evaluate(plan(migration={"Falcon-512": 1.0}), COSTS)
     assert set(frame["kind"]) == {"registry", "measured", "modelled"}
     assert (frame["source"] != "").all()
-    published = run(load("pqdpol"), times(load("pqdpol"))).frame
+    published = run(load("pqdpol")).frame
     assert set(published["kind"]) == {"published", "measured", "modelled"}
     # Only Falcon's lengths are measured by pqchain there.
     counted = published[published["kind"] == "measured"]
@@ -183,8 +187,8 @@ def test_every_figure_has_kind_and_source():
 
 def test_costs_must_cover_the_plan():
     with pytest.raises(MissingCosts, match="Hawk-512"):
-        times(load("pqdpol").with_(algorithms=("Hawk-512",)))
+        run(load("pqdpol").with_(algorithms=("Hawk-512",)))
     with pytest.raises(UsageError, match="to use measurements"):
-        times(load("pqdpol"), evaluate(plan(), COSTS))
+        run(load("pqdpol"), measurements=evaluate(plan(), COSTS))
     with pytest.raises(DataError, match="must be 'paper:<key>'"):
         evaluate(plan(), CostTable(COSTS.rows, "rumour"))

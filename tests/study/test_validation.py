@@ -7,10 +7,10 @@ import pytest
 
 from pqchain import installation, results
 from pqchain.errors import UsageError
-from pqchain.study import load, ready, ready_names, times
-from pqchain.study.cost_samples import CostSamples
+from pqchain.study import load, ready, ready_names
 from pqchain.study.figures import models
 from pqchain.study.inputs import Observation
+from pqchain.study.sampling import CostSamples, known
 from pqchain.study.text import calibration_table
 from pqchain.study.validation import EXPECTED, FAR, calibrate, engine_bias, engines, large_errors
 from tests.study.plans import ALL_COSTS, COSTS, found, plan, text
@@ -63,14 +63,10 @@ DEPENDENT = {
 """Observations that are arithmetic of a plan's inputs, or to which one was fitted."""
 
 
-def _costs(base):
-    return (CostSamples((ALL_COSTS,)) if base.costs == "measured" else times(base)).middle
-
-
 @pytest.mark.parametrize("name", ready_names())
 def test_validation_rows_equal_the_page(name):
     base = load(name)
-    frame = calibrate(base, _costs(base))
+    frame = calibrate(base, (known(base) or CostSamples((ALL_COSTS,))).middle)
     seen = frame[frame["observed"].notna()]
     got = list(zip(seen["quantity"], seen["error"].round(3), strict=True))
     assert [quantity for quantity, _ in got] == [quantity for quantity, _ in ERRORS[name]]

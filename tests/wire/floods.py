@@ -215,9 +215,11 @@ async def send_flood(member: Member, flood: str, node: str, block: str) -> None:
 
 
 FLOODS = {
-    "refused-frame": ("delegate", "reencode"), "half-messages": ("delegate", "reencode"),
-    "valid": ("delegate", "reencode"), "deaf-requests": ("reencode",),
-}  # fmt: skip
+    "refused-frame": ("delegate", "reencode"),
+    "half-messages": ("delegate", "reencode"),
+    "valid": ("delegate", "reencode"),
+    "deaf-requests": ("reencode",),
+}
 """Nodes at which each flood is tried; a "deaf" one reads nothing."""
 
 

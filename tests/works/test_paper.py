@@ -29,8 +29,18 @@ def replace(path: Path, old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        ("table4.csv", "0.000163", "fast", "sign_seconds must be a number in s .*; got 'fast'"),
-        ("table4.csv", "0.000163", "NaN", "sign_seconds must be a number in s .*; got 'NaN'"),
+        (
+            "table4.csv",
+            "0.000163",
+            "fast",
+            "sign_seconds must be a number in s .*; got 'fast'",
+        ),
+        (
+            "table4.csv",
+            "0.000163",
+            "NaN",
+            "sign_seconds must be a number in s .*; got 'NaN'",
+        ),
         ("table4.csv", "0.000163,", "", r"table4\.csv, line 2\b.*\b4"),
         ("table4.csv", "verify_seconds", "sign_seconds", "must have distinct headings"),
         ("table4.csv", "name,", "scheme,", "must have distinct headings, one of them 'name'"),
@@ -39,7 +49,7 @@ def replace(path: Path, old: str, new: str) -> None:
         ("paper.toml", "layout = ", "shape = ", r"paper\.toml has a wrong part: .*\.shape"),
         ("paper.toml", '"table4.csv"', '"table9.csv"', r"cannot read .*table9\.csv"),
     ],
-)  # fmt: skip
+)
 def test_damaged_files_are_named(copy, file, old, new, message):
     replace(copy / "pqdpol" / file, old, new)
     with pytest.raises(DataError, match=message):

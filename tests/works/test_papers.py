@@ -22,10 +22,13 @@ def test_works_are_pinned():
 def test_tables_titles_numbers_units_and_errata_are_pinned(key):
     paper, frame = papers.paper(key), papers.published(key)
     found = {
-        "title": paper.title, "title_korean": paper.title_korean, "tables": papers.tables(key),
-        "numbers": len(frame), "units": sorted(set(frame["unit"])),
+        "title": paper.title,
+        "title_korean": paper.title_korean,
+        "tables": papers.tables(key),
+        "numbers": len(frame),
+        "units": sorted(set(frame["unit"])),
         "errata": [[each.table, each.row, each.printed] for each in paper.errata],
-    }  # fmt: skip
+    }
     assert found == {name: EXPECTED[key][name] for name in found}
 
 

@@ -127,7 +127,7 @@ def shipped(implementations) -> list[Path | None]:
 
 @pytest.mark.native
 @pytest.mark.parametrize(
-    ("algorithm", "implementations"), [("ML-DSA-44", fuzz.CURRENT), ("Falcon-512", fuzz.FALCON)]
+    ("algorithm", "implementations"), [("ML-DSA-44", fuzz.ML_DSA), ("Falcon-512", fuzz.FALCON)]
 )
 def test_builds_agree_on_damaged_vectors(program, algorithm, implementations):
     process = fuzz.fuzz(program, 2000, algorithm, shipped(implementations))

@@ -195,11 +195,13 @@ def accepted(vector) -> bool:
 @pytest.mark.parametrize(
     ("name", "header"),
     [
-        ("Falcon-512", "Falcon-512"), ("ML-DSA-44", "ML-DSA-44"),
-        ("Dilithium2", "CRYSTALS-Dilithium2"), ("Falcon-padded-512", "Falcon-padded-512"),
+        ("Falcon-512", "Falcon-512"),
+        ("ML-DSA-44", "ML-DSA-44"),
+        ("Dilithium2", "CRYSTALS-Dilithium2"),
+        ("Falcon-padded-512", "Falcon-padded-512"),
         ("ML-KEM-512", "ML-KEM-512"),
     ],
-)  # fmt: skip
+)
 def test_response_files_have_the_layout_of_their_submission(name, header, tmp_path):
     response = kem_response if name.startswith("ML-KEM") else signature_response
     text = f"# {header}\n\n{response(name, REF, 2)}\n"

@@ -139,13 +139,20 @@ MUTATED_LONG = tuple(
 )
 
 PROBED_BY = {
-    "z": {"z-bound"}, "hints": {"hint-counters", "hint-order", "hint-padding"},
-    "comparison": {"rejection"}, "secret": {"message"}, "digest": {"message"},
-    "FORS": {"message", "index"}, "chains": {"message", "index"}, "paths": {"message"},
-    "address": {"message"}, "key": {"key", "z-bound"},
-    "s2": {"coefficient", "minus-zero", "unused-bits", "truncated"}, "padding": {"padding", "form"},
+    "z": {"z-bound"},
+    "hints": {"hint-counters", "hint-order", "hint-padding"},
+    "comparison": {"rejection"},
+    "secret": {"message"},
+    "digest": {"message"},
+    "FORS": {"message", "index"},
+    "chains": {"message", "index"},
+    "paths": {"message"},
+    "address": {"message"},
+    "key": {"key", "z-bound"},
+    "s2": {"coefficient", "minus-zero", "unused-bits", "truncated"},
+    "padding": {"padding", "form"},
     "hash": {"hash-to-point", "salt", "message", "key-hash"},
-}  # fmt: skip
+}
 """The word that a mutant's name begins with, and the families that probe that rule; by default the
 family of that name."""
 

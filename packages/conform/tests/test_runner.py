@@ -55,9 +55,11 @@ def test_hanging_process_is_a_timeout(kind, some):
 @pytest.mark.parametrize(
     ("kind", "arguments", "reason"),
     [
-        ("line", ["yes", "1"], "'yes'"), ("id", ["2"], "id 2; expected 1"),
+        ("line", ["yes", "1"], "'yes'"),
+        ("id", ["2"], "id 2; expected 1"),
         ("id", ["true"], "id True; expected 1"),
-        ("perhaps", [], "expected one of accept, reject, refuse"), ("floods", [], "000000"),
+        ("perhaps", [], "expected one of accept, reject, refuse"),
+        ("floods", [], "000000"),
         ("line", ["[", "100000"], "RecursionError"),
         ("nanoseconds", ["[1e400]"], "1e400; expected a number of at most"),
         ("nanoseconds", ["[NaN]"], "NaN; expected a number of at most"),
@@ -67,7 +69,7 @@ def test_hanging_process_is_a_timeout(kind, some):
         ("parts", ['{"decode_key": [1, 2]}'], "2 durations of decode_key"),
         ("parts", ['{"decode_key": [-1]}'], "decode_key; expected numbers from 0"),
     ],
-)  # fmt: skip
+)
 def test_invalid_answer_is_malformed_with_the_reason(kind, arguments, reason, some):
     with fake(kind, *arguments).adapter(limit_seconds=30.0) as adapter:
         answer = adapter.ask(some[0])
@@ -264,13 +266,16 @@ def test_default_clients_are_named_and_include_the_anchors(monkeypatch, nothing_
 
 BUILT = [
     ("ml-dsa (RustCrypto)", "ML-DSA-44", {"decode_key", "decode_signature"}),
-    ("fips204", "ML-DSA-44", {"decode_key"}), ("aws-lc-rs", "ML-DSA-44", {"decode_key"}),
+    ("fips204", "ML-DSA-44", {"decode_key"}),
+    ("aws-lc-rs", "ML-DSA-44", {"decode_key"}),
     ("circl", "ML-DSA-44", {"decode_key"}),
     ("fn-dsa (original Falcon)", "Falcon-padded-512", {"decode_key"}),
-    ("pqcrypto-falcon", "Falcon-512", set()), ("Bouncy Castle", "Falcon-512", set()),
-    ("Bouncy Castle", "ecrecover", set()), ("ed25519-dalek", "Ed25519", {"decode_key"}),
+    ("pqcrypto-falcon", "Falcon-512", set()),
+    ("Bouncy Castle", "Falcon-512", set()),
+    ("Bouncy Castle", "ecrecover", set()),
+    ("ed25519-dalek", "Ed25519", {"decode_key"}),
     ("libsecp256k1", "ecrecover", set()),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "algorithm", "parts"), BUILT)

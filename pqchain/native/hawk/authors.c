@@ -6,11 +6,11 @@
 #include <stdlib.h>
 
 static void draw(void *random_bytes, void *destination, size_t bytes) {
-    (*(hawk_random_fn *)random_bytes)(destination, bytes);
+    (*(pq_hawk_random_fn *)random_bytes)(destination, bytes);
 }
 
-int hawk_keypair(const hawk_set *set, uint8_t *public_key, uint8_t *secret_key,
-                 hawk_random_fn random_bytes) {
+int pq_hawk_keypair(const pq_hawk_set *set, uint8_t *public_key, uint8_t *secret_key,
+                 pq_hawk_random_fn random_bytes) {
     const size_t bytes = HAWK_TMPSIZE_KEYGEN(10);
     uint8_t *work = malloc(bytes); /* too much for the stack of a small thread */
     const int made = work != NULL && hawk_keygen(set->log_n, secret_key, public_key, draw,
@@ -19,8 +19,8 @@ int hawk_keypair(const hawk_set *set, uint8_t *public_key, uint8_t *secret_key,
     return made;
 }
 
-int hawk_sign(const hawk_set *set, uint8_t *signature, const uint8_t *message,
-              size_t message_bytes, const uint8_t *secret_key, hawk_random_fn random_bytes) {
+int pq_hawk_sign(const pq_hawk_set *set, uint8_t *signature, const uint8_t *message,
+              size_t message_bytes, const uint8_t *secret_key, pq_hawk_random_fn random_bytes) {
     uint8_t work[HAWK_TMPSIZE_SIGN(10)];
     shake_context hash;
     hawk_sign_start(&hash);
@@ -29,9 +29,9 @@ int hawk_sign(const hawk_set *set, uint8_t *signature, const uint8_t *message,
                             sizeof work) != 0;
 }
 
-int hawk_verify(const hawk_set *set, const uint8_t *message, size_t message_bytes,
+int pq_hawk_verify(const pq_hawk_set *set, const uint8_t *message, size_t message_bytes,
                 const uint8_t *signature, const uint8_t *public_key) {
-    uint8_t work[HAWK_TMPSIZE_VERIFY(10)];
+    uint8_t work[HAWK_TMPSIZE_VERIFY_FAST(10)];
     shake_context hash;
     hawk_verify_start(&hash);
     shake_inject(&hash, message, message_bytes);

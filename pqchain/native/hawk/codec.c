@@ -140,10 +140,10 @@ static int zero_to_end(const bit_string *from, size_t at) {
     return any == 0;
 }
 
-int hawk_encode_public(const hawk_set *set, uint8_t *public_key, const int32_t *q00,
+int pq_hawk_encode_public(const pq_hawk_set *set, uint8_t *public_key, const int32_t *q00,
                        const int32_t *q01) {
     const unsigned tail = 16 - set->high_00; /* low bits of q00[0], the one large coefficient */
-    int32_t half[HAWK_N_MAX / 2];
+    int32_t half[PQ_HAWK_N_MAX / 2];
     bit_writer to = {public_key, 8 * set->public_key_bytes, 0};
     if (q00[0] < -32768 || q00[0] > 32767) {
         return 0;
@@ -159,7 +159,7 @@ int hawk_encode_public(const hawk_set *set, uint8_t *public_key, const int32_t *
     return to.at <= to.limit && compress(&to, q01, set->n, set->low_01, set->high_01);
 }
 
-int hawk_decode_public(const hawk_set *set, const uint8_t *public_key, int32_t *q00,
+int pq_hawk_decode_public(const pq_hawk_set *set, const uint8_t *public_key, int32_t *q00,
                        int32_t *q01) {
     const unsigned tail = 16 - set->high_00;
     const bit_string from = {public_key, 8 * set->public_key_bytes};
@@ -185,7 +185,7 @@ int hawk_decode_public(const hawk_set *set, const uint8_t *public_key, int32_t *
     return decompress(&from, &at, q01, n, set->low_01, set->high_01) && zero_to_end(&from, at);
 }
 
-int hawk_encode_signature(const hawk_set *set, uint8_t *signature, const uint8_t *salt,
+int pq_hawk_encode_signature(const pq_hawk_set *set, uint8_t *signature, const uint8_t *salt,
                           const int32_t *s1) {
     bit_writer to = {signature + set->salt_bytes, 8 * (set->signature_bytes - set->salt_bytes), 0};
     memset(signature, 0, set->signature_bytes);
@@ -193,7 +193,7 @@ int hawk_encode_signature(const hawk_set *set, uint8_t *signature, const uint8_t
     return compress(&to, s1, set->n, set->low_s1, set->high_s1);
 }
 
-int hawk_decode_signature(const hawk_set *set, const uint8_t *signature, int32_t *s1) {
+int pq_hawk_decode_signature(const pq_hawk_set *set, const uint8_t *signature, int32_t *s1) {
     const bit_string from = {signature + set->salt_bytes,
                              8 * (set->signature_bytes - set->salt_bytes)};
     size_t at = 0;

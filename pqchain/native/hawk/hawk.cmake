@@ -1,9 +1,12 @@
-# pqchain's Hawk, the same C twice: with portable and with AVX2 kernels. If PQCHAIN_HAWK_SOURCE names
+# pqchain's Hawk, the same C with portable and with AVX2 kernels, the latter also compiled for AVX-512. If PQCHAIN_HAWK_SOURCE names
 # its folder, the code of Hawk's authors as well.
 function(pqchain_hawk name variant)
   set(flags "")
-  if(variant STREQUAL "avx2")
+  if(NOT variant STREQUAL "ref")
     set(flags -mavx2 -mbmi2 -mpclmul)
+  endif()
+  if(variant STREQUAL "avx512")
+    list(APPEND flags ${PQCHAIN_AVX512})
   endif()
   pqchain_library(${name} STANDARD 99 FLAGS ${flags} VARIANT ${variant}
     FILES no_kem.c hawk/hawk_glue.c hawk/sets.c ${ARGN})
@@ -13,8 +16,13 @@ set(hawk_common codec.c keygen.c known_keys.c modular.c ntru.c params.c points.c
   hawk_study.c)
 set(hawk_kernels binary.c norm.c product.c rebuild.c sampler.c shake_x4.c)
 list(TRANSFORM hawk_common PREPEND hawk/)
-foreach(variant IN LISTS variants)
-  list(TRANSFORM hawk_kernels PREPEND "hawk/${variant}/" OUTPUT_VARIABLE kernels)
+set(hawk_variants ${variants})
+if("avx2" IN_LIST variants)
+  list(APPEND hawk_variants avx512)
+endif()
+foreach(variant IN LISTS hawk_variants)
+  string(REPLACE avx512 avx2 folder "${variant}")
+  list(TRANSFORM hawk_kernels PREPEND "hawk/${folder}/" OUTPUT_VARIABLE kernels)
   pqchain_hawk(hawk-${variant} ${variant} shake.c ${hawk_common} ${kernels}
     SOURCE pqchain VERSION "Hawk specification 1.0" ORIGIN pqchain/native/hawk)
 endforeach()

@@ -2,7 +2,7 @@
 #include "hawk.h"
 
 #define SOURCE "Hawk 1.0"
-#define schemes hawk_sets
+#define schemes pq_hawk_sets
 #include "../glue_table.h"
 
 PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
@@ -13,7 +13,7 @@ PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
 }
 
 PQ_API int pq_keypair(const pq_scheme *scheme, uint8_t *public_key, uint8_t *secret_key) {
-    return hawk_keypair(scheme, public_key, secret_key, pq_randombytes) ? PQ_OK : PQ_NO_MEMORY;
+    return pq_hawk_keypair(scheme, public_key, secret_key, pq_randombytes) ? PQ_OK : PQ_NO_MEMORY;
 }
 
 PQ_API int pq_sign(const pq_scheme *scheme, uint8_t *signature, size_t *signature_bytes,
@@ -24,7 +24,7 @@ PQ_API int pq_sign(const pq_scheme *scheme, uint8_t *signature, size_t *signatur
         return PQ_NO_SUCH_OPERATION; /* Hawk has no context strings */
     }
     *signature_bytes = scheme->signature_bytes;
-    return hawk_sign(scheme, signature, message, message_bytes, secret_key, pq_randombytes)
+    return pq_hawk_sign(scheme, signature, message, message_bytes, secret_key, pq_randombytes)
                ? PQ_OK
                : PQ_FAILED;
 }
@@ -37,7 +37,7 @@ PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t mes
         return PQ_NO_SUCH_OPERATION;
     }
     return signature_bytes == scheme->signature_bytes &&
-                   hawk_verify(scheme, message, message_bytes, signature, public_key)
+                   pq_hawk_verify(scheme, message, message_bytes, signature, public_key)
                ? PQ_OK
                : PQ_REJECTED;
 }

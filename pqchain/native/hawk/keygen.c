@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* f and g must be odd at 1, so that the resultants are, and long enough. */
-static int admissible(const hawk_set *set, const int8_t *f, const int8_t *g) {
+static int admissible(const pq_hawk_set *set, const int8_t *f, const int8_t *g) {
     uint32_t norm = 0, f_odd = 0, g_odd = 0;
     for (size_t i = 0; i < set->n; i++) {
         norm += (uint32_t)(f[i] * f[i] + g[i] * g[i]);
@@ -18,40 +18,40 @@ static int admissible(const hawk_set *set, const int8_t *f, const int8_t *g) {
 }
 
 /* Both to their values modulo a prime. */
-static void transform_pair(const hawk_set *set, uint32_t *a, uint32_t *b, const int8_t *x,
-                           const int8_t *y, const hawk_prime *prime) {
+static void transform_pair(const pq_hawk_set *set, uint32_t *a, uint32_t *b, const int8_t *x,
+                           const int8_t *y, const pq_hawk_prime *prime) {
     for (size_t i = 0; i < set->n; i++) {
-        a[i] = hawk_mod_set(x[i], prime->p);
-        b[i] = hawk_mod_set(y[i], prime->p);
+        a[i] = pq_hawk_mod_set(x[i], prime->p);
+        b[i] = pq_hawk_mod_set(y[i], prime->p);
     }
-    hawk_mod_transform(set, a, prime);
-    hawk_mod_transform(set, b, prime);
+    pq_hawk_mod_transform(set, a, prime);
+    pq_hawk_mod_transform(set, b, prime);
 }
 
 /* a c* + b d* for values a .. d modulo the first prime; the result is exact, being below p / 2. */
-static void inner_product(const hawk_set *set, int32_t *result, const uint32_t *a,
+static void inner_product(const pq_hawk_set *set, int32_t *result, const uint32_t *a,
                           const uint32_t *b, const uint32_t *c, const uint32_t *d) {
-    const hawk_prime *prime = &hawk_primes[0];
-    uint32_t sum[HAWK_N_MAX];
+    const pq_hawk_prime *prime = &pq_hawk_primes[0];
+    uint32_t sum[PQ_HAWK_N_MAX];
     for (size_t i = 0; i < set->n; i++) {
         const size_t adjoint = set->n - 1 - i;
-        sum[i] = hawk_mod_add(hawk_mod_multiply(a[i], c[adjoint], prime),
-                              hawk_mod_multiply(b[i], d[adjoint], prime), prime->p);
+        sum[i] = pq_hawk_mod_add(pq_hawk_mod_multiply(a[i], c[adjoint], prime),
+                              pq_hawk_mod_multiply(b[i], d[adjoint], prime), prime->p);
     }
-    hawk_mod_transform_back(set, sum, prime);
+    pq_hawk_mod_transform_back(set, sum, prime);
     for (size_t i = 0; i < set->n; i++) {
         result[i] = (int32_t)(sum[i] > prime->p / 2 ? sum[i] - prime->p : sum[i]);
     }
 }
 
 /* q00 has no zero at any root modulo the two primes of the verifier. */
-static int invertible(const hawk_set *set, const int32_t *q00) {
-    uint32_t a[HAWK_N_MAX];
-    for (unsigned k = 0; k < HAWK_PRIMES; k++) {
+static int invertible(const pq_hawk_set *set, const int32_t *q00) {
+    uint32_t a[PQ_HAWK_N_MAX];
+    for (unsigned k = 0; k < PQ_HAWK_PRIMES; k++) {
         for (size_t i = 0; i < set->n; i++) {
-            a[i] = hawk_mod_set(q00[i], hawk_primes[k].p);
+            a[i] = pq_hawk_mod_set(q00[i], pq_hawk_primes[k].p);
         }
-        hawk_mod_transform(set, a, &hawk_primes[k]);
+        pq_hawk_mod_transform(set, a, &pq_hawk_primes[k]);
         for (size_t i = 0; i < set->n; i++) {
             if (a[i] == 0) {
                 return 0;
@@ -62,16 +62,16 @@ static int invertible(const hawk_set *set, const int32_t *q00) {
 }
 
 /* The constant term of 1/q00 is below beta_0: the mean of 1/q00 over the roots, in fixed point. */
-static int well_rounded(const hawk_set *set, const int32_t *q00) {
+static int well_rounded(const pq_hawk_set *set, const int32_t *q00) {
     enum { POINT = 22 }; /* bits behind the point of q00 at a root */
-    hawk_points z;
+    pq_hawk_points z;
     const size_t half = set->n / 2;
     uint64_t sum = 0;
     for (size_t i = 0; i < half; i++) {
         z.re[i] = (int64_t)q00[i] * ((int64_t)1 << (POINT + set->log_n - 1));
         z.im[i] = (int64_t)q00[i + half] * ((int64_t)1 << (POINT + set->log_n - 1));
     }
-    hawk_points_transform(&z, half);
+    pq_hawk_points_transform(&z, half);
     for (size_t i = 0; i < half; i++) {
         if (z.re[i] <= 0) {
             return 0;
@@ -84,37 +84,38 @@ static int well_rounded(const hawk_set *set, const int32_t *q00) {
 
 /* Values modulo a prime, and the key: too large for the stack of a small thread. */
 typedef struct {
-    uint32_t f[HAWK_N_MAX], g[HAWK_N_MAX], F[HAWK_N_MAX], G[HAWK_N_MAX];
-    int32_t q00[HAWK_N_MAX], q01[HAWK_N_MAX], q11[HAWK_N_MAX];
+    uint32_t f[PQ_HAWK_N_MAX], g[PQ_HAWK_N_MAX], F[PQ_HAWK_N_MAX], G[PQ_HAWK_N_MAX];
+    int32_t q00[PQ_HAWK_N_MAX], q01[PQ_HAWK_N_MAX], q11[PQ_HAWK_N_MAX];
 } key_values;
 
 /* A key pair from a seed, or 0 if the seed gives none. */
-static int from_seed(const hawk_set *set, uint8_t *public_key, uint8_t *secret_key,
-                     const uint8_t *seed, key_values *values, hawk_workspace *work) {
+static int from_seed(const pq_hawk_set *set, uint8_t *public_key, uint8_t *secret_key,
+                     const uint8_t *seed, key_values *values, pq_hawk_workspace *work) {
     const size_t n = set->n;
-    int8_t f[HAWK_N_MAX], g[HAWK_N_MAX], F[HAWK_N_MAX], G[HAWK_N_MAX];
+    int8_t f[PQ_HAWK_N_MAX], g[PQ_HAWK_N_MAX], F[PQ_HAWK_N_MAX], G[PQ_HAWK_N_MAX];
     uint32_t *const fv = values->f, *const gv = values->g, *const Fv = values->F;
     uint32_t *const Gv = values->G;
     int32_t *const q00 = values->q00, *const q01 = values->q01, *const q11 = values->q11;
-    uint64_t bits[HAWK_N_MAX / 64];
+    uint64_t bits[PQ_HAWK_N_MAX / 64];
     pq_shake shake;
 
-    hawk_regenerate(set, f, g, seed);
+    pq_hawk_regenerate(set, f, g, seed);
     if (!admissible(set, f, g)) {
         return 0;
     }
-    transform_pair(set, fv, gv, f, g, &hawk_primes[0]);
+    transform_pair(set, fv, gv, f, g, &pq_hawk_primes[0]);
     inner_product(set, q00, fv, gv, fv, gv);
     if (!invertible(set, q00) || !well_rounded(set, q00) ||
-        !hawk_ntru_solve(set, F, G, f, g, work)) {
+        !pq_hawk_ntru_solve(set, F, G, f, g, work)) {
         return 0;
     }
-    transform_pair(set, Fv, Gv, F, G, &hawk_primes[0]);
+    transform_pair(set, Fv, Gv, F, G, &pq_hawk_primes[0]);
     for (size_t i = 0; i < n; i++) { /* whatever the solver did: f G - g F is 1 */
-        const uint32_t one = hawk_mod_subtract(hawk_mod_multiply(fv[i], Gv[i], &hawk_primes[0]),
-                                               hawk_mod_multiply(gv[i], Fv[i], &hawk_primes[0]),
-                                               hawk_primes[0].p);
-        if (one != hawk_primes[0].inverse_r) {
+        const uint32_t one =
+            pq_hawk_mod_subtract(pq_hawk_mod_multiply(fv[i], Gv[i], &pq_hawk_primes[0]),
+                                 pq_hawk_mod_multiply(gv[i], Fv[i], &pq_hawk_primes[0]),
+                                 pq_hawk_primes[0].p);
+        if (one != pq_hawk_primes[0].inverse_r) {
             return 0;
         }
     }
@@ -125,16 +126,16 @@ static int from_seed(const hawk_set *set, uint8_t *public_key, uint8_t *secret_k
             return 0;
         }
     }
-    if (!hawk_encode_public(set, public_key, q00, q01)) {
+    if (!pq_hawk_encode_public(set, public_key, q00, q01)) {
         return 0;
     }
     uint8_t *to = secret_key;
     memcpy(to, seed, set->seed_bytes);
     to += set->seed_bytes;
-    hawk_parity(set, bits, F);
-    hawk_store_bits(set, to, bits);
-    hawk_parity(set, bits, G);
-    hawk_store_bits(set, to + n / 8, bits);
+    pq_hawk_parity(set, bits, F);
+    pq_hawk_store_bits(set, to, bits);
+    pq_hawk_parity(set, bits, G);
+    pq_hawk_store_bits(set, to + n / 8, bits);
     pq_shake_start(&shake);
     pq_shake_absorb(&shake, public_key, set->public_key_bytes);
     pq_shake_finish(&shake);
@@ -142,11 +143,11 @@ static int from_seed(const hawk_set *set, uint8_t *public_key, uint8_t *secret_k
     return 1;
 }
 
-int hawk_keypair(const hawk_set *set, uint8_t *public_key, uint8_t *secret_key,
-                 hawk_random_fn random_bytes) {
+int pq_hawk_keypair(const pq_hawk_set *set, uint8_t *public_key, uint8_t *secret_key,
+                 pq_hawk_random_fn random_bytes) {
     uint8_t seed[40];
     key_values *values = malloc(sizeof *values);
-    hawk_workspace *work = malloc(hawk_workspace_bytes());
+    pq_hawk_workspace *work = malloc(pq_hawk_workspace_bytes());
     const int has_memory = values != NULL && work != NULL;
     if (has_memory) {
         do {

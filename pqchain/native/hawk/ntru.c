@@ -10,17 +10,17 @@
 
 #include <string.h>
 
-enum { LEVELS = 11, POINTS = HAWK_N_MAX / 2 };
+enum { LEVELS = 11, POINTS = PQ_HAWK_N_MAX / 2 };
 
 /* The values of a, which has coefficients of `bits` bits, times 2^(60 - bits). */
-static void evaluate(hawk_points *z, const hawk_wide *a, size_t bits) {
+static void evaluate(pq_hawk_points *z, const pq_hawk_wide *a, size_t bits) {
     const size_t half = a->count / 2;
     const long shift = (long)bits - 60;
     for (size_t i = 0; i < half; i++) {
-        z->re[i] = hawk_wide_top(a, i, shift);
-        z->im[i] = hawk_wide_top(a, i + half, shift);
+        z->re[i] = pq_hawk_wide_top(a, i, shift);
+        z->im[i] = pq_hawk_wide_top(a, i + half, shift);
     }
-    hawk_points_transform(z, half);
+    pq_hawk_points_transform(z, half);
 }
 
 static int bit_length(uint64_t x) { return x != 0 ? 64 - __builtin_clzll(x) : 0; }
@@ -54,13 +54,13 @@ typedef struct {
 } reciprocal;
 
 typedef struct {
-    hawk_points f, g;
+    pq_hawk_points f, g;
     reciprocal inverse[POINTS];
     size_t bits; /* of the coefficients of f and g */
 } divisor;
 
-static int prepare(divisor *by, const hawk_wide *f, const hawk_wide *g) {
-    const size_t f_bits = hawk_wide_bits(f), g_bits = hawk_wide_bits(g);
+static int prepare(divisor *by, const pq_hawk_wide *f, const pq_hawk_wide *g) {
+    const size_t f_bits = pq_hawk_wide_bits(f), g_bits = pq_hawk_wide_bits(g);
     by->bits = f_bits > g_bits ? f_bits : g_bits;
     evaluate(&by->f, f, by->bits);
     evaluate(&by->g, g, by->bits);
@@ -82,8 +82,8 @@ static int prepare(divisor *by, const hawk_wide *f, const hawk_wide *g) {
 
 /* The quotient (F f* + G g*) / (f f* + g g*) to k, which may be F; returns the exponent of its
  * unit. */
-static long divide(hawk_points *k, const divisor *by, const hawk_points *F,
-                   const hawk_points *G, size_t count) {
+static long divide(pq_hawk_points *k, const divisor *by, const pq_hawk_points *F,
+                   const pq_hawk_points *G, size_t count) {
     int exponents[POINTS], most = -1000;
     for (size_t i = 0; i < count; i++) {
         const int64_t fr = by->f.re[i], fi = by->f.im[i], gr = by->g.re[i], gi = by->g.im[i];
@@ -110,26 +110,26 @@ static int64_t rounded(int64_t x, long by) {
 }
 
 /* Buffers that are too large for the stack of a small thread. */
-struct hawk_workspace {
+struct pq_hawk_workspace {
     uint32_t tower[HAWK_TOWER_MAX], wide[4][HAWK_WIDE_MAX];
     divisor by;
-    hawk_points big_f, big_g;
-    int32_t k[HAWK_N_MAX];
+    pq_hawk_points big_f, big_g;
+    int32_t k[PQ_HAWK_N_MAX];
 };
 
-size_t hawk_workspace_bytes(void) { return sizeof(hawk_workspace); }
+size_t pq_hawk_workspace_bytes(void) { return sizeof(pq_hawk_workspace); }
 
 /* One step: k and the shift of its unit. Returns 0 if k is zero: (F, G) is reduced. */
-static int quotient(hawk_workspace *work, size_t *shift, const hawk_wide *F, const hawk_wide *G,
-                    size_t bits, unsigned k_bits) {
+static int quotient(pq_hawk_workspace *work, size_t *shift, const pq_hawk_wide *F,
+                    const pq_hawk_wide *G, size_t bits, unsigned k_bits) {
     const size_t half = F->count / 2;
-    hawk_points *const z = &work->big_f;
+    pq_hawk_points *const z = &work->big_f;
     int32_t *const k = work->k;
     evaluate(&work->big_f, F, bits);
     evaluate(&work->big_g, G, bits);
     const long unit = divide(z, &work->by, &work->big_f, &work->big_g, half) + (long)bits -
                       (long)work->by.bits;
-    hawk_points_transform_back(z, half);
+    pq_hawk_points_transform_back(z, half);
     uint64_t larger = 0;
     for (size_t i = 0; i < half; i++) {
         larger |= (uint64_t)(z->re[i] ^ z->re[i] >> 63) | (uint64_t)(z->im[i] ^ z->im[i] >> 63);
@@ -147,8 +147,8 @@ static int quotient(hawk_workspace *work, size_t *shift, const hawk_wide *F, con
 }
 
 /* Babai's reduction of (F, G) by (f, g). */
-static int reduce(hawk_workspace *work, hawk_wide *F, hawk_wide *G, const hawk_wide *f,
-                  const hawk_wide *g) {
+static int reduce(pq_hawk_workspace *work, pq_hawk_wide *F, pq_hawk_wide *G, const pq_hawk_wide *f,
+                  const pq_hawk_wide *g) {
     unsigned k_bits = 30;
     for (size_t n = f->count; n > 1; n /= 2) {
         k_bits--;
@@ -159,44 +159,44 @@ static int reduce(hawk_workspace *work, hawk_wide *F, hawk_wide *G, const hawk_w
     size_t least = (size_t)-1;
     for (int idle = 0; idle < 16;) { /* without progress this often: reject the candidate */
         size_t shift;
-        const size_t F_bits = hawk_wide_bits(F), G_bits = hawk_wide_bits(G);
+        const size_t F_bits = pq_hawk_wide_bits(F), G_bits = pq_hawk_wide_bits(G);
         const size_t bits = F_bits > G_bits ? F_bits : G_bits;
-        F->length = G->length = hawk_wide_length(bits);
+        F->length = G->length = pq_hawk_wide_length(bits);
         idle = bits < least ? 0 : idle + 1;
         least = bits < least ? bits : least;
         if (!quotient(work, &shift, F, G, bits, k_bits)) {
             return 1;
         }
-        hawk_wide_reduce(F, work->k, f, shift);
-        hawk_wide_reduce(G, work->k, g, shift);
+        pq_hawk_wide_reduce(F, work->k, f, shift);
+        pq_hawk_wide_reduce(G, work->k, g, shift);
     }
     return 0;
 }
 
 /* f(X) f(-X) as a polynomial in X^2, of half the degree. */
-static void field_norm(hawk_wide *norm, const hawk_wide *f) {
-    const hawk_wide even = {f->limbs, f->count / 2, 2 * f->stride, f->length};
-    const hawk_wide odd = {f->limbs + f->stride, f->count / 2, 2 * f->stride, f->length};
-    const hawk_wide_form squares = {1, 0, 0, 0}, minus_x = {1, 1, 0, 1};
+static void field_norm(pq_hawk_wide *norm, const pq_hawk_wide *f) {
+    const pq_hawk_wide even = {f->limbs, f->count / 2, 2 * f->stride, f->length};
+    const pq_hawk_wide odd = {f->limbs + f->stride, f->count / 2, 2 * f->stride, f->length};
+    const pq_hawk_wide_form squares = {1, 0, 0, 0}, minus_x = {1, 1, 0, 1};
     memset(norm->limbs, 0, norm->count * norm->stride * sizeof *norm->limbs);
-    hawk_wide_multiply_add(norm, &even, &even, squares);
-    hawk_wide_multiply_add(norm, &odd, &odd, minus_x);
+    pq_hawk_wide_multiply_add(norm, &even, &even, squares);
+    pq_hawk_wide_multiply_add(norm, &odd, &odd, minus_x);
 }
 
 /* The next level of the tower in fresh limbs, as short as it can be. */
-static int descend(hawk_wide *next, const hawk_wide *f, uint32_t *limbs, size_t *used) {
+static int descend(pq_hawk_wide *next, const pq_hawk_wide *f, uint32_t *limbs, size_t *used) {
     uint32_t scratch[HAWK_WIDE_MAX];
     const size_t count = f->count / 2;
-    size_t bits = 2 * hawk_wide_bits(f) + 1;
+    size_t bits = 2 * pq_hawk_wide_bits(f) + 1;
     for (size_t n = f->count; n > 1; n /= 2) {
         bits++;
     }
-    hawk_wide norm = {scratch, count, hawk_wide_length(bits), hawk_wide_length(bits)};
+    pq_hawk_wide norm = {scratch, count, pq_hawk_wide_length(bits), pq_hawk_wide_length(bits)};
     if (count * norm.length > HAWK_WIDE_MAX) {
         return 0;
     }
     field_norm(&norm, f);
-    const size_t length = hawk_wide_length(hawk_wide_bits(&norm));
+    const size_t length = pq_hawk_wide_length(pq_hawk_wide_bits(&norm));
     if (count * length > HAWK_LEVEL_MAX || *used + count * length > HAWK_TOWER_MAX) {
         return 0;
     }
@@ -211,41 +211,41 @@ static int descend(hawk_wide *next, const hawk_wide *f, uint32_t *limbs, size_t 
 }
 
 /* The limbs that F(X^2) g(-X) needs. */
-static size_t lifted_length(const hawk_wide *F, const hawk_wide *g) {
-    size_t bits = hawk_wide_bits(F) + hawk_wide_bits(g);
+static size_t lifted_length(const pq_hawk_wide *F, const pq_hawk_wide *g) {
+    size_t bits = pq_hawk_wide_bits(F) + pq_hawk_wide_bits(g);
     for (size_t n = g->count; n > 1; n /= 2) {
         bits++;
     }
-    return hawk_wide_length(bits);
+    return pq_hawk_wide_length(bits);
 }
 
 /* up <- F(X^2) g(-X). */
-static void lift(hawk_wide *up, const hawk_wide *F, const hawk_wide *g, size_t length) {
-    const hawk_wide_form form = {2, 0, 1, 0};
+static void lift(pq_hawk_wide *up, const pq_hawk_wide *F, const pq_hawk_wide *g, size_t length) {
+    const pq_hawk_wide_form form = {2, 0, 1, 0};
     up->count = g->count;
     up->stride = up->length = length;
     memset(up->limbs, 0, up->count * up->length * sizeof *up->limbs);
-    hawk_wide_multiply_add(up, F, g, form);
+    pq_hawk_wide_multiply_add(up, F, g, form);
 }
 
-static int narrow(int8_t *to, const hawk_wide *from) {
+static int narrow(int8_t *to, const pq_hawk_wide *from) {
     for (size_t i = 0; i < from->count; i++) {
-        const int64_t value = hawk_wide_top(from, i, 0);
+        const int64_t value = pq_hawk_wide_top(from, i, 0);
         if (value < -127 || value > 127) {
             return 0;
         }
         to[i] = (int8_t)value;
     }
-    return hawk_wide_bits(from) < 8;
+    return pq_hawk_wide_bits(from) < 8;
 }
 
-int hawk_ntru_solve(const hawk_set *set, int8_t *F_out, int8_t *G_out, const int8_t *f_in,
-                    const int8_t *g_in, hawk_workspace *work) {
+int pq_hawk_ntru_solve(const pq_hawk_set *set, int8_t *F_out, int8_t *G_out, const int8_t *f_in,
+                    const int8_t *g_in, pq_hawk_workspace *work) {
     uint32_t *const tower = work->tower;
-    hawk_wide f[LEVELS], g[LEVELS];
+    pq_hawk_wide f[LEVELS], g[LEVELS];
     size_t used = 2 * set->n;
-    f[0] = (hawk_wide){tower, set->n, 1, 1};
-    g[0] = (hawk_wide){tower + set->n, set->n, 1, 1};
+    f[0] = (pq_hawk_wide){tower, set->n, 1, 1};
+    g[0] = (pq_hawk_wide){tower + set->n, set->n, 1, 1};
     for (size_t i = 0; i < set->n; i++) {
         f[0].limbs[i] = (uint32_t)(int32_t)f_in[i];
         g[0].limbs[i] = (uint32_t)(int32_t)g_in[i];
@@ -256,10 +256,10 @@ int hawk_ntru_solve(const hawk_set *set, int8_t *F_out, int8_t *G_out, const int
             return 0;
         }
     }
-    hawk_wide F = {work->wide[0], 1, HAWK_LIMBS_MAX, HAWK_LIMBS_MAX};
-    hawk_wide G = {work->wide[1], 1, HAWK_LIMBS_MAX, HAWK_LIMBS_MAX};
-    hawk_wide next_F = {work->wide[2], 0, 0, 0}, next_G = {work->wide[3], 0, 0, 0};
-    if (!hawk_wide_bezout(&G, &F, &f[set->log_n], &g[set->log_n])) {
+    pq_hawk_wide F = {work->wide[0], 1, HAWK_LIMBS_MAX, HAWK_LIMBS_MAX};
+    pq_hawk_wide G = {work->wide[1], 1, HAWK_LIMBS_MAX, HAWK_LIMBS_MAX};
+    pq_hawk_wide next_F = {work->wide[2], 0, 0, 0}, next_G = {work->wide[3], 0, 0, 0};
+    if (!pq_hawk_wide_bezout(&G, &F, &f[set->log_n], &g[set->log_n])) {
         return 0;
     }
     uint32_t carry = 1; /* F is minus the second cofactor */
@@ -267,8 +267,8 @@ int hawk_ntru_solve(const hawk_set *set, int8_t *F_out, int8_t *G_out, const int
         F.limbs[i] = ~F.limbs[i] + carry;
         carry &= F.limbs[i] == 0;
     }
-    F.length = hawk_wide_length(hawk_wide_bits(&F));
-    G.length = hawk_wide_length(hawk_wide_bits(&G));
+    F.length = pq_hawk_wide_length(pq_hawk_wide_bits(&F));
+    G.length = pq_hawk_wide_length(pq_hawk_wide_bits(&G));
     for (unsigned level = set->log_n; level-- > 0;) {
         const size_t F_length = lifted_length(&F, &g[level]);
         const size_t G_length = lifted_length(&G, &f[level]);

@@ -1,4 +1,4 @@
-/* Common parts of the two variants of hawk_rebuild(): everything except the transforms. */
+/* Common parts of the two variants of pq_hawk_rebuild(): everything except the transforms. */
 #ifndef HAWK_REBUILD_H
 #define HAWK_REBUILD_H
 
@@ -10,19 +10,19 @@
  * 2^26, far from the limit of 2^29. */
 typedef struct {
     unsigned shift_w1, shift_q01, shift_q00, point;
-} hawk_scales;
+} pq_hawk_scales;
 
-static inline hawk_scales hawk_scales_of(const hawk_set *set) {
-    const hawk_scales scales = {28 - set->high_s1 - 1, 29 - set->high_01, 29 - set->high_00,
+static inline pq_hawk_scales pq_hawk_scales_of(const pq_hawk_set *set) {
+    const pq_hawk_scales scales = {28 - set->high_s1 - 1, 29 - set->high_01, 29 - set->high_00,
                                 set->log_n == 9 ? 9 : 7};
     return scales;
 }
 
 /* (re, im) becomes re, im of q01 w1 / q00 with `point` bits; 0 if q00 is not positive or the
  * quotient is larger than an honest signature gives. */
-static inline int hawk_divide(const hawk_set *set, int32_t *re, int32_t *im, const int32_t *q01_re,
-                              const int32_t *q01_im, const int32_t *q00) {
-    const hawk_scales z = hawk_scales_of(set);
+static inline int pq_hawk_divide(const pq_hawk_set *set, int32_t *re, int32_t *im,
+                                 const int32_t *q01_re, const int32_t *q01_im, const int32_t *q00) {
+    const pq_hawk_scales z = pq_hawk_scales_of(set);
     const unsigned shift =
         z.point + (set->log_n - 1) + z.shift_q00 - z.shift_w1 - z.shift_q01;
     const int64_t limit = (int64_t)1 << 29;
@@ -44,24 +44,26 @@ static inline int hawk_divide(const hawk_set *set, int32_t *re, int32_t *im, con
     return wrong >= 0;
 }
 
-static inline void hawk_scale_up(int32_t *values, const int32_t *from, size_t n, unsigned shift) {
+static inline void pq_hawk_scale_up(int32_t *values, const int32_t *from, size_t n,
+                                    unsigned shift) {
     for (size_t i = 0; i < n; i++) {
         values[i] = from[i] * (1 << shift);
     }
 }
 
-typedef void (*hawk_transform_fn)(unsigned log_n, int32_t *re, int32_t *im);
+typedef void (*pq_hawk_transform_fn)(unsigned log_n, int32_t *re, int32_t *im);
 
-/* hawk_rebuild() by the transforms of one variant; the order of the points is theirs. */
-static inline int hawk_rebuild_with(hawk_transform_fn transform, hawk_transform_fn transform_back,
-                                    const hawk_set *set, int32_t *w0, const int32_t *q00,
+/* pq_hawk_rebuild() by the transforms of one variant; the order of the points is theirs. */
+static inline int pq_hawk_rebuild_with(pq_hawk_transform_fn transform,
+                                       pq_hawk_transform_fn transform_back,
+                                    const pq_hawk_set *set, int32_t *w0, const int32_t *q00,
                                     const int32_t *q01, const int32_t *w1, const uint64_t *h0) {
-    const hawk_scales z = hawk_scales_of(set);
+    const pq_hawk_scales z = pq_hawk_scales_of(set);
     const size_t n = set->n, half = n / 2;
-    int32_t a[HAWK_N_MAX], b[HAWK_N_MAX], c[HAWK_N_MAX];
-    hawk_scale_up(a, w1, n, z.shift_w1);
-    hawk_scale_up(b, q01, n, z.shift_q01);
-    hawk_scale_up(c, q00, n, z.shift_q00);
+    int32_t a[PQ_HAWK_N_MAX], b[PQ_HAWK_N_MAX], c[PQ_HAWK_N_MAX];
+    pq_hawk_scale_up(a, w1, n, z.shift_w1);
+    pq_hawk_scale_up(b, q01, n, z.shift_q01);
+    pq_hawk_scale_up(c, q00, n, z.shift_q00);
     c[0] = 0; /* the one large coefficient, added behind the transform */
     transform(set->log_n, a, a + half);
     transform(set->log_n, b, b + half);
@@ -69,7 +71,7 @@ static inline int hawk_rebuild_with(hawk_transform_fn transform, hawk_transform_
     for (size_t i = 0; i < half; i++) {
         c[i] += q00[0] * (1 << (z.shift_q00 - (set->log_n - 1)));
     }
-    if (!hawk_divide(set, a, a + half, b, b + half, c)) {
+    if (!pq_hawk_divide(set, a, a + half, b, b + half, c)) {
         return 0;
     }
     transform_back(set->log_n, a, a + half);

@@ -1,7 +1,7 @@
 /* The two parameter sets. */
 #include "hawk.h"
 
-const hawk_set hawk_sets[2] = {
+const pq_hawk_set pq_hawk_sets[2] = {
     {.name = "Hawk-512", .log_n = 9, .n = 512, .nist_level = 1,
      .public_key_bytes = 1024, .secret_key_bytes = 184, .signature_bytes = 555,
      .salt_bytes = 24, .seed_bytes = 24, .public_hash_bytes = 32,

@@ -2,12 +2,12 @@
  * prints them. */
 #include "tables.h"
 
-hawk_prime hawk_primes[HAWK_PRIMES] = {{.p = 2147473409u}, {.p = 2147389441u}};
-int16_t hawk_q_roots[HAWK_N_MAX], hawk_q_scale[2];
-int64_t hawk_cos62[HAWK_COMPLEX_MAX], hawk_sin62[HAWK_COMPLEX_MAX];
-int32_t hawk_cos31[HAWK_COMPLEX_MAX], hawk_sin31[HAWK_COMPLEX_MAX];
+pq_hawk_prime pq_hawk_primes[PQ_HAWK_PRIMES] = {{.p = 2147473409u}, {.p = 2147389441u}};
+int16_t pq_hawk_q_roots[PQ_HAWK_N_MAX], pq_hawk_q_scale[2];
+int64_t pq_hawk_cos62[HAWK_COMPLEX_MAX], pq_hawk_sin62[HAWK_COMPLEX_MAX];
+int32_t pq_hawk_cos31[HAWK_COMPLEX_MAX], pq_hawk_sin31[HAWK_COMPLEX_MAX];
 
-const hawk_steps hawk_sampler_steps[2] = {
+const pq_hawk_steps pq_hawk_sampler_steps[2] = {
     {.high = {
          {0x580b, 0x1d34, 0x5b7, 0xa2, 0xa, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0},
          {0x35f9, 0xdd7, 0x20c, 0x2b, 0x1, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}},
@@ -56,25 +56,25 @@ static uint32_t power(uint32_t base, uint32_t exponent, uint32_t p) {
 /* A root of X^1024 + 1 modulo p: any element that is no square, to the right power. */
 static uint32_t primitive_root(uint32_t p) {
     for (uint32_t x = 2;; x++) {
-        const uint32_t root = power(x, (p - 1) / (2 * HAWK_N_MAX), p);
-        if (power(root, HAWK_N_MAX, p) == p - 1) {
+        const uint32_t root = power(x, (p - 1) / (2 * PQ_HAWK_N_MAX), p);
+        if (power(root, PQ_HAWK_N_MAX, p) == p - 1) {
             return root;
         }
     }
 }
 
-uint32_t hawk_mod_invert(uint32_t a, const hawk_prime *prime) {
-    uint32_t result = hawk_mod_multiply(prime->r2, 1, prime); /* R */
+uint32_t pq_hawk_mod_invert(uint32_t a, const pq_hawk_prime *prime) {
+    uint32_t result = pq_hawk_mod_multiply(prime->r2, 1, prime); /* R */
     for (int bit = 30; bit >= 0; bit--) {
-        result = hawk_mod_multiply(result, result, prime);
+        result = pq_hawk_mod_multiply(result, result, prime);
         if ((prime->p - 2) >> bit & 1) {
-            result = hawk_mod_multiply(result, a, prime);
+            result = pq_hawk_mod_multiply(result, a, prime);
         }
     }
     return result;
 }
 
-static void fill_prime(hawk_prime *prime) {
+static void fill_prime(pq_hawk_prime *prime) {
     const uint32_t p = prime->p, root = primitive_root(p);
     const uint64_t r = ((uint64_t)1 << 32) % p;
     uint32_t inverse = 1; /* of p modulo 2^32: each step doubles the bits that are right */
@@ -84,7 +84,7 @@ static void fill_prime(hawk_prime *prime) {
     prime->minus_inverse = 0u - inverse;
     prime->r2 = (uint32_t)(r * r % p);
     prime->inverse_r = power((uint32_t)r, p - 2, p);
-    for (unsigned k = 0; k < HAWK_N_MAX; k++) {
+    for (unsigned k = 0; k < PQ_HAWK_N_MAX; k++) {
         prime->roots[k] = (uint32_t)(power(root, reversed(k, 10), p) * r % p);
     }
 }
@@ -97,12 +97,12 @@ static int16_t signed_q(uint32_t value, uint32_t r) {
 
 static void fill_q(void) {
     const uint32_t root = primitive_root(HAWK_Q), r = 65536 % HAWK_Q;
-    for (unsigned k = 0; k < HAWK_N_MAX; k++) {
-        hawk_q_roots[k] = signed_q(power(root, reversed(k, 10), HAWK_Q), r);
+    for (unsigned k = 0; k < PQ_HAWK_N_MAX; k++) {
+        pq_hawk_q_roots[k] = signed_q(power(root, reversed(k, 10), HAWK_Q), r);
     }
     for (unsigned i = 0; i < 2; i++) {
-        const uint32_t inverse_n = power(HAWK_N_MAX / 2 << i, HAWK_Q - 2, HAWK_Q);
-        hawk_q_scale[i] = signed_q((uint32_t)((uint64_t)inverse_n * r % HAWK_Q), r);
+        const uint32_t inverse_n = power(PQ_HAWK_N_MAX / 2 << i, HAWK_Q - 2, HAWK_Q);
+        pq_hawk_q_scale[i] = signed_q((uint32_t)((uint64_t)inverse_n * r % HAWK_Q), r);
     }
 }
 
@@ -143,21 +143,21 @@ static void fill_complex(void) {
             for (int i = 0; i < BITS; i++) {
                 if (angle >> i & 1) {
                     const int64_t old = re;
-                    re = hawk_products62(re, c[i], -im, s[i]);
-                    im = hawk_products62(old, s[i], im, c[i]);
+                    re = pq_hawk_products62(re, c[i], -im, s[i]);
+                    im = pq_hawk_products62(old, s[i], im, c[i]);
                 }
             }
-            hawk_cos62[m + u] = re;
-            hawk_sin62[m + u] = im;
-            hawk_cos31[m + u] = shorter(re);
-            hawk_sin31[m + u] = shorter(im);
+            pq_hawk_cos62[m + u] = re;
+            pq_hawk_sin62[m + u] = im;
+            pq_hawk_cos31[m + u] = shorter(re);
+            pq_hawk_sin31[m + u] = shorter(im);
         }
     }
 }
 
 __attribute__((constructor(101))) static void fill_tables(void) {
-    for (unsigned i = 0; i < HAWK_PRIMES; i++) {
-        fill_prime(&hawk_primes[i]);
+    for (unsigned i = 0; i < PQ_HAWK_PRIMES; i++) {
+        fill_prime(&pq_hawk_primes[i]);
     }
     fill_q();
     fill_complex();

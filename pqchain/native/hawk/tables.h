@@ -15,64 +15,64 @@ typedef struct {
     uint32_t minus_inverse;      /* -1/p mod R */
     uint32_t r2;                 /* R^2 mod p */
     uint32_t inverse_r;          /* 1/R mod p */
-    uint32_t roots[HAWK_N_MAX];  /* times R */
-} hawk_prime;
+    uint32_t roots[PQ_HAWK_N_MAX];  /* times R */
+} pq_hawk_prime;
 
-extern hawk_prime hawk_primes[HAWK_PRIMES];
+extern pq_hawk_prime pq_hawk_primes[PQ_HAWK_PRIMES];
 
 /* The prime 18433 = 1 mod 2048, R = 2^16; signed values. */
 enum { HAWK_Q = 18433, HAWK_Q_INVERSE = 47105 /* 1/q mod R */ };
-extern int16_t hawk_q_roots[HAWK_N_MAX];         /* times R */
-extern int16_t hawk_q_scale[2];                  /* R^2 / n for the two sets */
+extern int16_t pq_hawk_q_roots[PQ_HAWK_N_MAX];         /* times R */
+extern int16_t pq_hawk_q_scale[2];                  /* R^2 / n for the two sets */
 
 /* exp(i pi (1 + 4 rev(u)) / (4 m)) at entry m + u, m up to 256: real and imaginary parts times 2^62,
  * and times 2^31. */
-enum { HAWK_COMPLEX_MAX = HAWK_N_MAX / 2 };
-extern int64_t hawk_cos62[HAWK_COMPLEX_MAX], hawk_sin62[HAWK_COMPLEX_MAX];
-extern int32_t hawk_cos31[HAWK_COMPLEX_MAX], hawk_sin31[HAWK_COMPLEX_MAX];
+enum { HAWK_COMPLEX_MAX = PQ_HAWK_N_MAX / 2 };
+extern int64_t pq_hawk_cos62[HAWK_COMPLEX_MAX], pq_hawk_sin62[HAWK_COMPLEX_MAX];
+extern int32_t pq_hawk_cos31[HAWK_COMPLEX_MAX], pq_hawk_sin31[HAWK_COMPLEX_MAX];
 
 /* The tables of the sampler (table 4 of the specification): for parity 0 and 1, 2^78 times the
  * probability that the absolute value exceeds entry k; high 15 and low 63 bits. */
 enum { HAWK_STEPS = 13, HAWK_HIGH_STEPS = 5 /* from there on the high parts are zero */ };
 typedef struct {
     uint64_t high[2][HAWK_STEPS], low[2][HAWK_STEPS];
-} hawk_steps;
-extern const hawk_steps hawk_sampler_steps[2];
+} pq_hawk_steps;
+extern const pq_hawk_steps pq_hawk_sampler_steps[2];
 
-static inline const hawk_steps *hawk_steps_of(const hawk_set *set) {
-    return &hawk_sampler_steps[set->log_n - 9];
+static inline const pq_hawk_steps *pq_hawk_steps_of(const pq_hawk_set *set) {
+    return &pq_hawk_sampler_steps[set->log_n - 9];
 }
 
-static inline uint32_t hawk_mod_add(uint32_t a, uint32_t b, uint32_t p) {
+static inline uint32_t pq_hawk_mod_add(uint32_t a, uint32_t b, uint32_t p) {
     const uint32_t sum = a + b - p;
     return sum + (p & (0u - (sum >> 31)));
 }
 
-static inline uint32_t hawk_mod_subtract(uint32_t a, uint32_t b, uint32_t p) {
+static inline uint32_t pq_hawk_mod_subtract(uint32_t a, uint32_t b, uint32_t p) {
     const uint32_t difference = a - b;
     return difference + (p & (0u - (difference >> 31)));
 }
 
 /* a b / R mod p. */
-static inline uint32_t hawk_mod_multiply(uint32_t a, uint32_t b, const hawk_prime *prime) {
+static inline uint32_t pq_hawk_mod_multiply(uint32_t a, uint32_t b, const pq_hawk_prime *prime) {
     const uint64_t product = (uint64_t)a * b;
     const uint32_t m = (uint32_t)product * prime->minus_inverse;
     const uint32_t high = (uint32_t)((product + (uint64_t)m * prime->p) >> 32);
-    return hawk_mod_subtract(high, prime->p, prime->p);
+    return pq_hawk_mod_subtract(high, prime->p, prime->p);
 }
 
 /* a small signed value modulo p. */
-static inline uint32_t hawk_mod_set(int32_t value, uint32_t p) {
+static inline uint32_t pq_hawk_mod_set(int32_t value, uint32_t p) {
     return (uint32_t)value + (p & (uint32_t)(value >> 31));
 }
 
 /* 1/a for a times R, again times R: a^(p - 2). */
-uint32_t hawk_mod_invert(uint32_t a, const hawk_prime *prime);
+uint32_t pq_hawk_mod_invert(uint32_t a, const pq_hawk_prime *prime);
 
 /* Coefficients to values at the roots, and back from values that stand for value / R: from products
- * of hawk_mod_multiply(). */
-void hawk_mod_transform(const hawk_set *set, uint32_t *a, const hawk_prime *prime);
-void hawk_mod_transform_back(const hawk_set *set, uint32_t *a, const hawk_prime *prime);
+ * of pq_hawk_mod_multiply(). */
+void pq_hawk_mod_transform(const pq_hawk_set *set, uint32_t *a, const pq_hawk_prime *prime);
+void pq_hawk_mod_transform_back(const pq_hawk_set *set, uint32_t *a, const pq_hawk_prime *prime);
 
 /* Values of a real polynomial at half of the roots of X^n + 1 (the other half are conjugates), in
  * 64-bit fixed point. Before the transform coefficient i is the real part of point i, coefficient
@@ -80,25 +80,25 @@ void hawk_mod_transform_back(const hawk_set *set, uint32_t *a, const hawk_prime 
  * never overflow. The way back undoes it. */
 typedef struct {
     int64_t re[HAWK_COMPLEX_MAX], im[HAWK_COMPLEX_MAX];
-} hawk_points;
+} pq_hawk_points;
 /* a b + c d in units of 2^62, rounded. */
-static inline int64_t hawk_products62(int64_t a, int64_t b, int64_t c, int64_t d) {
+static inline int64_t pq_hawk_products62(int64_t a, int64_t b, int64_t c, int64_t d) {
     const int128 sum = int128_sum(int128_product(a, b), int128_product(c, d));
     return int128_shifted(int128_sum(sum, int128_product((int64_t)1 << 61, 1)), 62);
 }
 
-void hawk_points_transform(hawk_points *z, size_t count);
-void hawk_points_transform_back(hawk_points *z, size_t count);
+void pq_hawk_points_transform(pq_hawk_points *z, size_t count);
+void pq_hawk_points_transform_back(pq_hawk_points *z, size_t count);
 
 /* a b / R modulo q; |result| <= q/2 + |a b| / R. */
-static inline int32_t hawk_q_multiply(int32_t a, int32_t b) {
+static inline int32_t pq_hawk_q_multiply(int32_t a, int32_t b) {
     const int32_t product = a * b;
     const int32_t m = (int16_t)(uint16_t)((uint32_t)product * HAWK_Q_INVERSE);
     return (product - m * HAWK_Q) >> 16;
 }
 
 /* From |a| <= 3q/2 to |a| <= q/2. */
-static inline int32_t hawk_q_centre(int32_t a) {
+static inline int32_t pq_hawk_q_centre(int32_t a) {
     a -= HAWK_Q & ((HAWK_Q / 2 - a) >> 31);
     a += HAWK_Q & ((HAWK_Q / 2 + a) >> 31);
     return a;

@@ -2,9 +2,9 @@
 #include "hawk.h"
 #include "../shake.h"
 
-int hawk_decode_key(const hawk_set *set, hawk_key *key, const uint8_t *public_key) {
+int pq_hawk_decode_key(const pq_hawk_set *set, pq_hawk_key *key, const uint8_t *public_key) {
     pq_shake shake;
-    if (!hawk_decode_public(set, public_key, key->q00, key->q01)) {
+    if (!pq_hawk_decode_public(set, public_key, key->q00, key->q01)) {
         return 0;
     }
     pq_shake_start(&shake);
@@ -14,24 +14,24 @@ int hawk_decode_key(const hawk_set *set, hawk_key *key, const uint8_t *public_ke
     return 1;
 }
 
-int hawk_verify(const hawk_set *set, const uint8_t *message, size_t message_bytes,
+int pq_hawk_verify(const pq_hawk_set *set, const uint8_t *message, size_t message_bytes,
                 const uint8_t *signature, const uint8_t *public_key) {
-    hawk_key key;
-    return hawk_decode_key(set, &key, public_key) &&
-           hawk_verify_decoded(set, message, message_bytes, signature, &key);
+    pq_hawk_key key;
+    return pq_hawk_decode_key(set, &key, public_key) &&
+           pq_hawk_verify_decoded(set, message, message_bytes, signature, &key);
 }
 
-int hawk_verify_decoded(const hawk_set *set, const uint8_t *message, size_t message_bytes,
-                        const uint8_t *signature, const hawk_key *key) {
+int pq_hawk_verify_decoded(const pq_hawk_set *set, const uint8_t *message, size_t message_bytes,
+                        const uint8_t *signature, const pq_hawk_key *key) {
     const size_t n = set->n;
     const int32_t *q00 = key->q00, *q01 = key->q01;
-    int32_t w0[HAWK_N_MAX], w1[HAWK_N_MAX];
-    uint64_t h0[HAWK_N_MAX / 64], h1[HAWK_N_MAX / 64];
-    uint8_t digest[64], h[HAWK_N_MAX / 4];
-    uint32_t norm[HAWK_PRIMES];
+    int32_t w0[PQ_HAWK_N_MAX], w1[PQ_HAWK_N_MAX];
+    uint64_t h0[PQ_HAWK_N_MAX / 64], h1[PQ_HAWK_N_MAX / 64];
+    uint8_t digest[64], h[PQ_HAWK_N_MAX / 4];
+    uint32_t norm[PQ_HAWK_PRIMES];
     pq_shake shake;
 
-    if (!hawk_decode_signature(set, signature, w1)) {
+    if (!pq_hawk_decode_signature(set, signature, w1)) {
         return 0;
     }
     pq_shake_start(&shake);
@@ -44,8 +44,8 @@ int hawk_verify_decoded(const hawk_set *set, const uint8_t *message, size_t mess
     pq_shake_absorb(&shake, signature, set->salt_bytes);
     pq_shake_finish(&shake);
     pq_shake_squeeze(&shake, h, n / 4);
-    hawk_load_bits(set, h0, h);
-    hawk_load_bits(set, h1, h + n / 8);
+    pq_hawk_load_bits(set, h0, h);
+    pq_hawk_load_bits(set, h1, h + n / 8);
 
     int32_t first = 0;
     for (size_t i = 0; i < n; i++) {
@@ -55,11 +55,11 @@ int hawk_verify_decoded(const hawk_set *set, const uint8_t *message, size_t mess
     if (first <= 0) { /* only one of w and -w is valid */
         return 0;
     }
-    if (!hawk_rebuild(set, w0, q00, q01, w1, h0)) {
+    if (!pq_hawk_rebuild(set, w0, q00, q01, w1, h0)) {
         return 0;
     }
-    for (unsigned prime = 0; prime < HAWK_PRIMES; prime++) {
-        if (!hawk_norm(set, &norm[prime], q00, q01, w0, w1, prime)) {
+    for (unsigned prime = 0; prime < PQ_HAWK_PRIMES; prime++) {
+        if (!pq_hawk_norm(set, &norm[prime], q00, q01, w0, w1, prime)) {
             return 0;
         }
     }

@@ -16,7 +16,7 @@ static size_t bit_length(uint32_t x) {
     return bits;
 }
 
-size_t hawk_wide_bits(const hawk_wide *a) {
+size_t pq_hawk_wide_bits(const pq_hawk_wide *a) {
     size_t most = 0; /* the highest limb that differs from the sign, plus one */
     uint32_t top = 0;
     for (size_t i = 0; i < a->count; i++) {
@@ -40,7 +40,7 @@ static uint32_t limb_at(const uint32_t *x, size_t length, long i) {
     return i < 0 ? 0 : (size_t)i < length ? x[i] : sign_of(x, length);
 }
 
-int64_t hawk_wide_top(const hawk_wide *a, size_t i, long shift) {
+int64_t pq_hawk_wide_top(const pq_hawk_wide *a, size_t i, long shift) {
     const uint32_t *x = a->limbs + i * a->stride;
     const long words = shift >= 0 ? shift / 32 : -((31 - shift) / 32);
     const unsigned bits = (unsigned)(shift - 32 * words);
@@ -99,10 +99,10 @@ static size_t magnitude(uint32_t *out, const uint32_t *x, size_t length) {
 }
 
 /* The product of small coefficients, in 64-bit sums. */
-static void multiply_add_short(hawk_wide *d, const hawk_wide *a, const hawk_wide *b,
-                               hawk_wide_form form) {
-    int64_t sums[2 * HAWK_N_MAX] = {0};
-    int32_t values[HAWK_N_MAX];
+static void multiply_add_short(pq_hawk_wide *d, const pq_hawk_wide *a, const pq_hawk_wide *b,
+                               pq_hawk_wide_form form) {
+    int64_t sums[2 * PQ_HAWK_N_MAX] = {0};
+    int32_t values[PQ_HAWK_N_MAX];
     const size_t n = d->count;
     for (size_t j = 0; j < b->count; j++) {
         const int32_t value = (int32_t)b->limbs[j * b->stride];
@@ -129,15 +129,15 @@ static void multiply_add_short(hawk_wide *d, const hawk_wide *a, const hawk_wide
     }
 }
 
-void hawk_wide_multiply_add(hawk_wide *d, const hawk_wide *a, const hawk_wide *b,
-                            hawk_wide_form form) {
+void pq_hawk_wide_multiply_add(pq_hawk_wide *d, const pq_hawk_wide *a, const pq_hawk_wide *b,
+                            pq_hawk_wide_form form) {
     const size_t n = d->count;
-    if (a->length == 1 && b->length == 1 && hawk_wide_bits(a) + hawk_wide_bits(b) <= 52) {
+    if (a->length == 1 && b->length == 1 && pq_hawk_wide_bits(a) + pq_hawk_wide_bits(b) <= 52) {
         multiply_add_short(d, a, b, form);
         return;
     }
     uint32_t a_magnitude[HAWK_LIMBS_MAX], b_magnitudes[HAWK_LEVEL_MAX];
-    size_t b_lengths[HAWK_N_MAX];
+    size_t b_lengths[PQ_HAWK_N_MAX];
     for (size_t j = 0; j < b->count; j++) {
         b_lengths[j] =
             magnitude(b_magnitudes + j * b->length, b->limbs + j * b->stride, b->length);
@@ -158,7 +158,7 @@ void hawk_wide_multiply_add(hawk_wide *d, const hawk_wide *a, const hawk_wide *b
     }
 }
 
-void hawk_wide_reduce(hawk_wide *d, const int32_t *k, const hawk_wide *f, size_t shift) {
+void pq_hawk_wide_reduce(pq_hawk_wide *d, const int32_t *k, const pq_hawk_wide *f, size_t shift) {
     const size_t n = d->count, length = f->length, words = shift / 32;
     const unsigned bits = shift % 32;
     /* f in digits from -2^31 to 2^31 - 1, so that n products of digits fit in a signed word */
@@ -206,8 +206,8 @@ typedef struct {
 } remainder_row;
 
 static void measure(remainder_row *row, size_t length) {
-    const hawk_wide x = {row->x, 1, length, length};
-    row->bits = hawk_wide_bits(&x);
+    const pq_hawk_wide x = {row->x, 1, length, length};
+    row->bits = pq_hawk_wide_bits(&x);
 }
 
 /* (a, b) <- (m0 a + m1 b, m2 a + m3 b), entries below 2^30. */
@@ -273,7 +273,8 @@ static int leading_steps(int64_t m[4], int64_t x, int64_t y) {
     return b != 0;
 }
 
-int hawk_wide_bezout(hawk_wide *u, hawk_wide *v, const hawk_wide *f, const hawk_wide *g) {
+int pq_hawk_wide_bezout(pq_hawk_wide *u, pq_hawk_wide *v, const pq_hawk_wide *f,
+                        const pq_hawk_wide *g) {
     remainder_row rows[2], *a = &rows[0], *b = &rows[1];
     size_t length = (f->length > g->length ? f->length : g->length) + 1;
     const size_t all = length;
@@ -293,10 +294,10 @@ int hawk_wide_bezout(hawk_wide *u, hawk_wide *v, const hawk_wide *f, const hawk_
     measure(a, length);
     measure(b, length);
     while (b->bits != 0) {
-        const hawk_wide x = {a->x, 1, length, length}, y = {b->x, 1, length, length};
+        const pq_hawk_wide x = {a->x, 1, length, length}, y = {b->x, 1, length, length};
         const long shift = a->bits > 62 ? (long)(a->bits - 62) : 0;
         int64_t m[4];
-        if (leading_steps(m, hawk_wide_top(&x, 0, shift), hawk_wide_top(&y, 0, shift))) {
+        if (leading_steps(m, pq_hawk_wide_top(&x, 0, shift), pq_hawk_wide_top(&y, 0, shift))) {
             combine(a->x, b->x, length, m);
             combine(a->u, b->u, all, m);
             combine(a->v, b->v, all, m);
@@ -319,7 +320,7 @@ int hawk_wide_bezout(hawk_wide *u, hawk_wide *v, const hawk_wide *f, const hawk_
         }
         measure(a, length);
         measure(b, length);
-        length = hawk_wide_length(a->bits);
+        length = pq_hawk_wide_length(a->bits);
     }
     if (a->bits != 1) { /* the greatest common divisor is not 1 */
         return 0;

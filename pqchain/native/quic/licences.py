@@ -1,8 +1,8 @@
-"""Collect the licences of all Rust code of the QUIC library in one text.
+"""Collect the licences of all Rust code of a library in one text.
 
-The build runs `python licences.py <cargo> <rustc> <Cargo.toml> <target> <output>`. Every licence
-file of a crate is copied; for a crate without one, its declared licence is named. The notices of
-Rust's standard library, which is linked in, come with the toolchain.
+The build runs `python licences.py <cargo> <rustc> <Cargo.toml> <target> <output> <title>`. Every
+licence file of a crate is copied; for a crate without one, its declared licence is named. The
+notices of Rust's standard library, which is linked in, come with the toolchain.
 """
 
 from __future__ import annotations
@@ -80,13 +80,13 @@ def standard_library(sysroot: Path) -> list[str]:
     return ["Licence as declared: MIT OR Apache-2.0. Copyright: The Rust Project Developers."]
 
 
-def main(cargo: str, rustc: str, manifest: str, target: str, output: Path) -> None:
+def main(cargo: str, rustc: str, manifest: str, target: str, output: Path, title: str) -> None:
     """Write the licences to the file `output`."""
     command = [cargo, "metadata", "--locked", "--format-version", "1", "--filter-platform", target]
     metadata = subprocess.run(
         [*command, "--manifest-path", manifest], check=True, stdout=subprocess.PIPE
     )
-    parts = ["The QUIC library of pqchain contains the following crates, under these licences."]
+    parts = [f"{title} of pqchain contains the following crates, under these licences."]
     for text, names in gather(linked(json.loads(metadata.stdout))).items():
         parts += ["-" * 80 + "\n" + ", ".join(names), text]
     printed = subprocess.run([rustc, "--print", "sysroot"], check=True, stdout=subprocess.PIPE)
@@ -96,4 +96,4 @@ def main(cargo: str, rustc: str, manifest: str, target: str, output: Path) -> No
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4], Path(sys.argv[5]))
+    main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4], Path(sys.argv[5]), sys.argv[6])

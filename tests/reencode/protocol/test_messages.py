@@ -57,11 +57,14 @@ def test_transport_refills_a_short_buffer():
 @pytest.mark.parametrize(
     "wire",
     [
-        b"\xff\xff\xff\xff....", b"\0\0\0\x02[]", b"\0\0\0\x02{!", b"\0\0\0\x01\xff",
+        b"\xff\xff\xff\xff....",
+        b"\0\0\0\x02[]",
+        b"\0\0\0\x02{!",
+        b"\0\0\0\x01\xff",
         (1 << 17).to_bytes(4, "big") + b"[" * (1 << 17),
     ],
     ids=range(5),
-)  # fmt: skip
+)
 def test_invalid_messages_are_rejected(wire):
     with pytest.raises(DataError):
         list(MessageParser().feed(wire))

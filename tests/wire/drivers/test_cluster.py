@@ -169,13 +169,16 @@ def test_files_are_copied_in_pieces_and_limited(tmp_path, monkeypatch):
     [
         ("clock", 'error "UsageError: no such node"', "^no such node$"),
         ("clock", "value [1]", "the reply of worker tcp://w:1 to 'clock' has a wrong part"),
-        ("clock", "value null", "has a wrong part"), ("clock", "error 5", "has a wrong part"),
+        ("clock", "value null", "has a wrong part"),
+        ("clock", "error 5", "has a wrong part"),
         ("clock", 'error "SystemExit: 1"', "has a wrong part"),
         ("clock", 'error "UnknownName: a"', "has a wrong part"),
-        ("clock", {"value": 1}, "cannot be read"), ("clock", "value 1e999", "cannot be read"),
-        ("file_names", "value [1]", "has a wrong part"), ("close", "value {}", "has a wrong part"),
+        ("clock", {"value": 1}, "cannot be read"),
+        ("clock", "value 1e999", "cannot be read"),
+        ("file_names", "value [1]", "has a wrong part"),
+        ("close", "value {}", "has a wrong part"),
     ],
-)  # fmt: skip
+)
 def test_reply_of_a_worker_has_the_type_of_its_method(method, reply, message):
     with pytest.raises(PqchainError, match=message):
         asyncio.run(worker(lambda *values: reply).call(method))

@@ -72,11 +72,14 @@ async def drop(use: str, end: str) -> None:
 @pytest.mark.parametrize(
     ("use", "end"),
     [
-        ("lent", "raised"), ("lent", "collected"), ("placed", "collected"),
-        ("resized", "collected"), pytest.param("placed", "raised", marks=pytest.mark.long),
+        ("lent", "raised"),
+        ("lent", "collected"),
+        ("placed", "collected"),
+        ("resized", "collected"),
+        pytest.param("placed", "raised", marks=pytest.mark.long),
         pytest.param("resized", "raised", marks=pytest.mark.long),
     ],
-)  # fmt: skip
+)
 def test_node_dropped_without_close_is_safe(use, end):
     """Each of the six cases crashed before the handle had a finalizer."""
     done = subprocess.run(

@@ -3,10 +3,10 @@
 
 #include <immintrin.h>
 
-void hawk_binary_multiply_add(const hawk_set *set, uint64_t *sum, const uint64_t *a,
+void pq_hawk_binary_multiply_add(const pq_hawk_set *set, uint64_t *sum, const uint64_t *a,
                               const uint64_t *b) {
     const size_t words = set->n / 64;
-    uint64_t product[HAWK_N_MAX / 64 + 1];
+    uint64_t product[PQ_HAWK_N_MAX / 64 + 1];
     for (size_t i = 0; i < words; i++) {
         product[i] = sum[i];
     }

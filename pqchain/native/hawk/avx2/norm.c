@@ -4,14 +4,14 @@
 
 enum { LANES = 8, BLOCK = LANES * LANES, ROOTS = LANES * (LANES - 1) };
 
-static uint32_t arranged[HAWK_PRIMES][2][HAWK_N_MAX / BLOCK * ROOTS];
+static uint32_t arranged[PQ_HAWK_PRIMES][2][PQ_HAWK_N_MAX / BLOCK * ROOTS];
 
 __attribute__((constructor(102))) static void arrange(void) {
-    for (size_t k = 0; k < HAWK_PRIMES; k++) {
-        const uint32_t *from = hawk_primes[k].roots;
+    for (size_t k = 0; k < PQ_HAWK_PRIMES; k++) {
+        const uint32_t *from = pq_hawk_primes[k].roots;
 #define ROOT(m, u) from[(m) + (u)]
         for (size_t i = 0; i < 2; i++) {
-            HAWK_ARRANGE(arranged[k][i], ROOT, hawk_sets[i].n, (size_t)LANES);
+            HAWK_ARRANGE(arranged[k][i], ROOT, pq_hawk_sets[i].n, (size_t)LANES);
         }
     }
 }
@@ -49,7 +49,7 @@ static inline void butterfly(uint32_t *low, uint32_t *high, __m256i root, modulu
     store(high, subtract(a, t, by));
 }
 
-static void transform(const hawk_set *set, uint32_t *a, const int32_t *values, unsigned prime,
+static void transform(const pq_hawk_set *set, uint32_t *a, const int32_t *values, unsigned prime,
                       modulus by) {
     const size_t n = set->n;
     for (size_t i = 0; i < n; i += LANES) {
@@ -58,7 +58,7 @@ static void transform(const hawk_set *set, uint32_t *a, const int32_t *values, u
     }
     for (size_t m = 1, half = n / 2; half >= LANES; m *= 2, half /= 2) {
         for (size_t u = 0; u < m; u++) {
-            const __m256i root = _mm256_set1_epi32((int32_t)hawk_primes[prime].roots[m + u]);
+            const __m256i root = _mm256_set1_epi32((int32_t)pq_hawk_primes[prime].roots[m + u]);
             uint32_t *low = a + 2 * u * half;
             for (size_t i = 0; i < half; i += LANES) {
                 butterfly(low + i, low + half + i, root, by);
@@ -80,7 +80,7 @@ static void transform(const hawk_set *set, uint32_t *a, const int32_t *values, u
     }
 }
 
-static __m256i invert(__m256i a, const hawk_prime *prime, modulus by) {
+static __m256i invert(__m256i a, const pq_hawk_prime *prime, modulus by) {
     __m256i result = a;
     for (int bit = 29; bit >= 0; bit--) { /* bit 30 of p - 2 is set */
         result = multiply(result, result, by);
@@ -97,14 +97,15 @@ static inline __m256i adjoint(const uint32_t *a, size_t n, size_t i) {
                                        _mm256_set_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-int hawk_norm(const hawk_set *set, uint32_t *norm, const int32_t *q00, const int32_t *q01,
+int pq_hawk_norm(const pq_hawk_set *set, uint32_t *norm, const int32_t *q00, const int32_t *q01,
               const int32_t *w0, const int32_t *w1, unsigned prime_number) {
-    const hawk_prime *prime = &hawk_primes[prime_number];
+    const pq_hawk_prime *prime = &pq_hawk_primes[prime_number];
     const modulus by = {_mm256_set1_epi32((int32_t)prime->p),
                         _mm256_set1_epi32((int32_t)prime->minus_inverse)};
     const __m256i inverse_r = _mm256_set1_epi32((int32_t)prime->inverse_r);
     const size_t n = set->n, half = n / 2;
-    uint32_t a[HAWK_N_MAX], b[HAWK_N_MAX], c[HAWK_N_MAX], d[HAWK_N_MAX], running[HAWK_N_MAX / 2];
+    uint32_t a[PQ_HAWK_N_MAX], b[PQ_HAWK_N_MAX], c[PQ_HAWK_N_MAX], d[PQ_HAWK_N_MAX];
+    uint32_t running[PQ_HAWK_N_MAX / 2];
     transform(set, a, q00, prime_number, by);
     transform(set, b, q01, prime_number, by);
     transform(set, c, w0, prime_number, by);
@@ -134,9 +135,9 @@ int hawk_norm(const hawk_set *set, uint32_t *norm, const int32_t *q00, const int
     uint32_t lanes[LANES], sum = 0;
     store(lanes, total);
     for (size_t i = 0; i < LANES; i++) {
-        sum = hawk_mod_add(sum, lanes[i], prime->p);
+        sum = pq_hawk_mod_add(sum, lanes[i], prime->p);
     }
-    sum = hawk_mod_multiply(hawk_mod_multiply(sum, prime->r2, prime), prime->r2, prime);
-    *norm = hawk_mod_add(sum, sum, prime->p);
+    sum = pq_hawk_mod_multiply(pq_hawk_mod_multiply(sum, prime->r2, prime), prime->r2, prime);
+    *norm = pq_hawk_mod_add(sum, sum, prime->p);
     return 1;
 }

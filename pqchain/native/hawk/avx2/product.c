@@ -5,15 +5,15 @@
 enum { LANES = 16, BLOCK = LANES * LANES, ROOTS = LANES * (LANES - 1) };
 
 /* Roots of the last four layers, for both sets; those of the way back. */
-static int16_t forth[2][HAWK_N_MAX / BLOCK * ROOTS], back[2][HAWK_N_MAX / BLOCK * ROOTS];
+static int16_t forth[2][PQ_HAWK_N_MAX / BLOCK * ROOTS], back[2][PQ_HAWK_N_MAX / BLOCK * ROOTS];
 
-#define FORTH(m, u) hawk_q_roots[(m) + (u)]
-#define BACK(m, u) hawk_q_roots[2 * (m) - 1 - (u)]
+#define FORTH(m, u) pq_hawk_q_roots[(m) + (u)]
+#define BACK(m, u) pq_hawk_q_roots[2 * (m) - 1 - (u)]
 
 __attribute__((constructor(102))) static void arrange(void) {
     for (size_t i = 0; i < 2; i++) {
-        HAWK_ARRANGE(forth[i], FORTH, hawk_sets[i].n, (size_t)LANES);
-        HAWK_ARRANGE(back[i], BACK, hawk_sets[i].n, (size_t)LANES);
+        HAWK_ARRANGE(forth[i], FORTH, pq_hawk_sets[i].n, (size_t)LANES);
+        HAWK_ARRANGE(back[i], BACK, pq_hawk_sets[i].n, (size_t)LANES);
     }
 }
 
@@ -45,14 +45,14 @@ static inline void butterfly_back(int16_t *low, int16_t *high, __m256i root) {
     store(high, multiply(_mm256_sub_epi16(b, a), root));
 }
 
-static void transform(const hawk_set *set, int16_t *a, const int8_t *values) {
+static void transform(const pq_hawk_set *set, int16_t *a, const int8_t *values) {
     const size_t n = set->n;
     for (size_t i = 0; i < n; i += LANES) {
         store(a + i, _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(values + i))));
     }
     for (size_t m = 1, half = n / 2; half >= LANES; m *= 2, half /= 2) {
         for (size_t u = 0; u < m; u++) {
-            const __m256i root = _mm256_set1_epi16(hawk_q_roots[m + u]);
+            const __m256i root = _mm256_set1_epi16(pq_hawk_q_roots[m + u]);
             int16_t *low = a + 2 * u * half;
             for (size_t i = 0; i < half; i += LANES) {
                 butterfly(low + i, low + half + i, root);
@@ -74,7 +74,7 @@ static void transform(const hawk_set *set, int16_t *a, const int8_t *values) {
     }
 }
 
-static void transform_back(const hawk_set *set, int16_t *a) {
+static void transform_back(const pq_hawk_set *set, int16_t *a) {
     const size_t n = set->n;
     for (size_t b = 0; b < n / BLOCK; b++) {
         int16_t *block = a + b * BLOCK;
@@ -92,7 +92,7 @@ static void transform_back(const hawk_set *set, int16_t *a) {
     }
     for (size_t m = n / 2 / LANES, half = LANES; m > 0; m /= 2, half *= 2) {
         for (size_t u = 0; u < m; u++) {
-            const __m256i root = _mm256_set1_epi16(hawk_q_roots[2 * m - 1 - u]);
+            const __m256i root = _mm256_set1_epi16(pq_hawk_q_roots[2 * m - 1 - u]);
             int16_t *low = a + 2 * u * half;
             for (size_t i = 0; i < half; i += LANES) {
                 butterfly_back(low + i, low + half + i, root);
@@ -101,9 +101,9 @@ static void transform_back(const hawk_set *set, int16_t *a) {
     }
 }
 
-void hawk_cross_product(const hawk_set *set, int32_t *w, const int8_t *f, const int8_t *b,
+void pq_hawk_cross_product(const pq_hawk_set *set, int32_t *w, const int8_t *f, const int8_t *b,
                         const int8_t *g, const int8_t *a) {
-    int16_t fv[HAWK_N_MAX], bv[HAWK_N_MAX], gv[HAWK_N_MAX], av[HAWK_N_MAX];
+    int16_t fv[PQ_HAWK_N_MAX], bv[PQ_HAWK_N_MAX], gv[PQ_HAWK_N_MAX], av[PQ_HAWK_N_MAX];
     const size_t n = set->n;
     transform(set, fv, f);
     transform(set, bv, b);
@@ -115,7 +115,7 @@ void hawk_cross_product(const hawk_set *set, int32_t *w, const int8_t *f, const 
         store(fv + i, centre(_mm256_sub_epi16(first, second)));
     }
     transform_back(set, fv);
-    const __m256i scale = _mm256_set1_epi16(hawk_q_scale[set->log_n - 9]);
+    const __m256i scale = _mm256_set1_epi16(pq_hawk_q_scale[set->log_n - 9]);
     for (size_t i = 0; i < n; i += LANES) {
         const __m256i value = centre(multiply(load(fv + i), scale));
         store(w + i, _mm256_cvtepi16_epi32(_mm256_castsi256_si128(value)));

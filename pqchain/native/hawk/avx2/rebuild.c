@@ -7,13 +7,13 @@ enum { LANES = 8, BLOCK = LANES * LANES, ROOTS = LANES * (LANES - 1) };
 static int32_t cosines[2][HAWK_COMPLEX_MAX / BLOCK * ROOTS];
 static int32_t sines[2][HAWK_COMPLEX_MAX / BLOCK * ROOTS];
 
-#define COSINE(m, u) hawk_cos31[(m) + (u)]
-#define SINE(m, u) hawk_sin31[(m) + (u)]
+#define COSINE(m, u) pq_hawk_cos31[(m) + (u)]
+#define SINE(m, u) pq_hawk_sin31[(m) + (u)]
 
 __attribute__((constructor(102))) static void arrange(void) {
     for (size_t i = 0; i < 2; i++) {
-        HAWK_ARRANGE(cosines[i], COSINE, hawk_sets[i].n / 2, (size_t)LANES);
-        HAWK_ARRANGE(sines[i], SINE, hawk_sets[i].n / 2, (size_t)LANES);
+        HAWK_ARRANGE(cosines[i], COSINE, pq_hawk_sets[i].n / 2, (size_t)LANES);
+        HAWK_ARRANGE(sines[i], SINE, pq_hawk_sets[i].n / 2, (size_t)LANES);
     }
 }
 
@@ -66,8 +66,8 @@ static void transform(unsigned log_n, int32_t *re, int32_t *im) {
     const size_t points = (size_t)1 << (log_n - 1);
     for (size_t m = 1, half = points / 2; half >= LANES; m *= 2, half /= 2) {
         for (size_t u = 0; u < m; u++) {
-            const __m256i c = _mm256_set1_epi32(hawk_cos31[m + u]);
-            const __m256i s = _mm256_set1_epi32(hawk_sin31[m + u]);
+            const __m256i c = _mm256_set1_epi32(pq_hawk_cos31[m + u]);
+            const __m256i s = _mm256_set1_epi32(pq_hawk_sin31[m + u]);
             for (size_t i = 2 * u * half; i < (2 * u + 1) * half; i += LANES) {
                 butterfly(re + i, im + i, half, c, s);
             }
@@ -106,8 +106,8 @@ static void transform_back(unsigned log_n, int32_t *re, int32_t *im) {
     }
     for (size_t m = points / 2 / LANES, half = LANES; m > 0; m /= 2, half *= 2) {
         for (size_t u = 0; u < m; u++) {
-            const __m256i c = _mm256_set1_epi32(hawk_cos31[m + u]);
-            const __m256i s = _mm256_set1_epi32(hawk_sin31[m + u]);
+            const __m256i c = _mm256_set1_epi32(pq_hawk_cos31[m + u]);
+            const __m256i s = _mm256_set1_epi32(pq_hawk_sin31[m + u]);
             for (size_t i = 2 * u * half; i < (2 * u + 1) * half; i += LANES) {
                 butterfly_back(re + i, im + i, half, c, s);
             }
@@ -115,7 +115,7 @@ static void transform_back(unsigned log_n, int32_t *re, int32_t *im) {
     }
 }
 
-int hawk_rebuild(const hawk_set *set, int32_t *w0, const int32_t *q00, const int32_t *q01,
+int pq_hawk_rebuild(const pq_hawk_set *set, int32_t *w0, const int32_t *q00, const int32_t *q01,
                  const int32_t *w1, const uint64_t *h0) {
-    return hawk_rebuild_with(transform, transform_back, set, w0, q00, q01, w1, h0);
+    return pq_hawk_rebuild_with(transform, transform_back, set, w0, q00, q01, w1, h0);
 }

@@ -10,9 +10,9 @@ static inline __m256i choose(uint64_t x, uint64_t other, __m256i odd) {
     return _mm256_xor_si256(wide(x), _mm256_and_si256(odd, wide(x ^ other)));
 }
 
-uint32_t hawk_sample(const hawk_set *set, int8_t *x, const uint64_t *parities,
+uint32_t pq_hawk_sample(const pq_hawk_set *set, int8_t *x, const uint64_t *parities,
                      const uint64_t *words) {
-    const hawk_steps *steps = hawk_steps_of(set);
+    const pq_hawk_steps *steps = pq_hawk_steps_of(set);
     const __m256i low_mask = wide(~(uint64_t)0 >> 1), zero = _mm256_setzero_si256();
     const __m256i one = wide(1);
     __m256i norm = zero;

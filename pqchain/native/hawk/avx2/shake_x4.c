@@ -11,7 +11,7 @@ typedef uint64_t vec __attribute__((vector_size(32)));
 
 static void permute(vec state[25]) { keccak(state); }
 
-void hawk_shake256_x4(uint64_t *words, size_t rows, const uint8_t *seed, size_t seed_bytes) {
+void pq_hawk_shake256_x4(uint64_t *words, size_t rows, const uint8_t *seed, size_t seed_bytes) {
     enum { LANES = PQ_SHAKE_RATE / 8, BLOCKS_MAX = 2 };
     uint8_t padded[BLOCKS_MAX * PQ_SHAKE_RATE] = {0};
     const size_t blocks = (seed_bytes + 1) / PQ_SHAKE_RATE + 1;

@@ -5,9 +5,9 @@
 
 /* a may be secret: each of its bits becomes a mask. b is shifted by one bit 64 times, and each
  * shifted copy is added where the words of a have that bit. */
-void hawk_binary_multiply_add(const hawk_set *set, uint64_t *sum, const uint64_t *a,
+void pq_hawk_binary_multiply_add(const pq_hawk_set *set, uint64_t *sum, const uint64_t *a,
                               const uint64_t *b) {
-    enum { WORDS = HAWK_N_MAX / 64 };
+    enum { WORDS = PQ_HAWK_N_MAX / 64 };
     const size_t words = set->n / 64;
     uint64_t shifted[WORDS + 1], product[2 * WORDS] = {0};
     memcpy(shifted, b, words * sizeof *b);

@@ -7,7 +7,7 @@ static void transform(unsigned log_n, int32_t *re, int32_t *im) {
     const size_t points = (size_t)1 << (log_n - 1);
     for (size_t m = 1, half = points / 2; m < points; m *= 2, half /= 2) {
         for (size_t u = 0; u < m; u++) {
-            const int64_t c = hawk_cos31[m + u], s = hawk_sin31[m + u];
+            const int64_t c = pq_hawk_cos31[m + u], s = pq_hawk_sin31[m + u];
             for (size_t i = 2 * u * half; i < (2 * u + 1) * half; i++) {
                 const size_t j = i + half;
                 const int32_t x = (int32_t)((re[j] * c - im[j] * s + (1 << 30)) >> 31);
@@ -25,7 +25,7 @@ static void transform_back(unsigned log_n, int32_t *re, int32_t *im) {
     const size_t points = (size_t)1 << (log_n - 1);
     for (size_t m = points / 2, half = 1; m > 0; m /= 2, half *= 2) {
         for (size_t u = 0; u < m; u++) {
-            const int64_t c = hawk_cos31[m + u], s = hawk_sin31[m + u];
+            const int64_t c = pq_hawk_cos31[m + u], s = pq_hawk_sin31[m + u];
             for (size_t i = 2 * u * half; i < (2 * u + 1) * half; i++) {
                 const size_t j = i + half;
                 const int64_t x = (re[i] - re[j] + 1) >> 1, y = (im[i] - im[j] + 1) >> 1;
@@ -38,7 +38,7 @@ static void transform_back(unsigned log_n, int32_t *re, int32_t *im) {
     }
 }
 
-int hawk_rebuild(const hawk_set *set, int32_t *w0, const int32_t *q00, const int32_t *q01,
+int pq_hawk_rebuild(const pq_hawk_set *set, int32_t *w0, const int32_t *q00, const int32_t *q01,
                  const int32_t *w1, const uint64_t *h0) {
-    return hawk_rebuild_with(transform, transform_back, set, w0, q00, q01, w1, h0);
+    return pq_hawk_rebuild_with(transform, transform_back, set, w0, q00, q01, w1, h0);
 }

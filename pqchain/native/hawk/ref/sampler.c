@@ -1,9 +1,9 @@
 /* The sampler, portable. */
 #include "../tables.h"
 
-uint32_t hawk_sample(const hawk_set *set, int8_t *x, const uint64_t *parities,
+uint32_t pq_hawk_sample(const pq_hawk_set *set, int8_t *x, const uint64_t *parities,
                      const uint64_t *words) {
-    const hawk_steps *steps = hawk_steps_of(set);
+    const pq_hawk_steps *steps = pq_hawk_steps_of(set);
     const uint64_t low_mask = ~(uint64_t)0 >> 1;
     uint32_t norm = 0;
     for (size_t i = 0; i < 2 * set->n; i++) {

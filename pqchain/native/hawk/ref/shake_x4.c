@@ -2,7 +2,7 @@
 #include "../hawk.h"
 #include "../../shake.h"
 
-void hawk_shake256_x4(uint64_t *words, size_t rows, const uint8_t *seed, size_t seed_bytes) {
+void pq_hawk_shake256_x4(uint64_t *words, size_t rows, const uint8_t *seed, size_t seed_bytes) {
     for (uint8_t stream = 0; stream < 4; stream++) {
         pq_shake shake;
         pq_shake_start(&shake);

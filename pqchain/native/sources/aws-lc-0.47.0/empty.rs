@@ -1,0 +1,1 @@
+// Cargo wants a library; this one is empty on purpose.
