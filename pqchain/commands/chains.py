@@ -21,7 +21,6 @@ def study(
     list_: bool = False,
     inputs: bool = False,
     show: bool = False,
-    outcomes: Annotated[bool, values.RARE] = False,
     all_: bool = False,
     page: Path | None = None,
     measurements: values.Measurements = None,
@@ -44,7 +43,6 @@ def study(
         list_: list the ready studies
         inputs: list the inputs with their units
         show: print the TOML of a ready study
-        outcomes: compare published outcomes of trials with predictions
         all_: show every figure, the calibration and the limits, not only the eight main figures
         page: write a page with the figures
         set_: change an input by INPUT=VALUE, such as nodes=1024, law=gossip or
@@ -81,8 +79,6 @@ def study(
         columns = [Column(title) for title in ("table", "input", "unit", "meaning", "default")]
         table = Table(columns=columns, rows=list(input_help()))
         return console.show(form, table.records(), table)
-    if outcomes:
-        return _outcomes(form, measurements, preset, output)
     if name is None:
         raise UsageError("name a study of `pqchain study --list`, or a TOML file")
     if show:
@@ -122,23 +118,6 @@ def study(
         studies.write(studies.analyse(findings, output=figure), page)
         console.print_stderr(f"Saved: {page}")
     return console.SUCCESS
-
-
-def _outcomes(form: values.Format, frame: Any, preset: Any, output: Path | None) -> int:
-    from pqchain import costs as costing
-    from pqchain.bench import operations, presets
-    from pqchain.study import analysis
-    from pqchain.study import text as texts
-
-    if frame is None:
-        options: dict[str, Any] = {"preset": preset or presets.preset()}
-        options["progress"] = console.is_interactive()
-        frame = operations.measure(
-            analysis.algorithm_names(), ["generate_keypair", "sign", "verify"], **options
-        )
-    predicted = analysis.predictions(costing.from_frame(frame))
-    console.save(predicted, output, provenance=frame.attrs.get("provenance", {}))
-    return console.show(form, console.records(predicted), texts.outcomes_table(predicted))
 
 
 def whatif(

@@ -1,31 +1,24 @@
-"""Sensitivity and load curves of a study, and predictions of published results of chains.
-
-No input is fitted to a measured outcome: inputs are taken from documents of the chain, and each
-states its source or that it is an assumption. Outcomes that are arithmetic of their makers are
-labelled so and test nothing.
-"""
+"""Sensitivity, load curves and migration of a study, and the cost of schemes on all chains."""
 
 from __future__ import annotations
 
-import datetime
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from pqchain import algorithms as registry
-from pqchain import installation, results
+from pqchain import results
 from pqchain.costs import CostTable
-from pqchain.errors import DataError, UnknownName, UsageError
+from pqchain.errors import UnknownName, UsageError
 from pqchain.results import Contract
 from pqchain.study import migration, queueing, text, validation
 from pqchain.study.figures import OUTPUTS, QUANTITIES, SchemeModel, blocks, models
 from pqchain.study.files import load
+from pqchain.study.inputs import RELAYED
 from pqchain.study.plan import INPUTS, Plan
 from pqchain.study.plans import ready_names
 from pqchain.study.sampling import Findings
@@ -70,20 +63,11 @@ VARIED = (
 COSTS = frozenset({"verify_seconds", "sign_seconds", "public_key_bytes"})
 """The costs among them, varied for every scheme."""
 
-OUTCOMES = Contract.of(
-    "study-outcomes",
-    ("str", "chain quantity algorithm"),
-    ("float64", "predicted outcome error"),
-    ("str", "decided_by kind date source checked"),
-)
-
-
 COST_ON_CHAINS = Contract.of(
     "cost-on-chains",
     ("str", "chain title algorithm baseline"),
-    ("float64", "lost_share"),
-    ("str", "limit"),
-    ("bool", "calibrated"),
+    ("float64", "lost_share lost_low lost_high"),
+    ("str", "test limit"),
 )
 
 COMPARED = (
@@ -92,92 +76,9 @@ COMPARED = (
 """Schemes that are compared unless others are named, from short to long."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """A published experiment with a chain: the inputs of the model, and the published results."""
-
-    plan: Plan | None
-    """None if only the gas of a verification was published."""
-    gas: Mapping[str, Any]
-    date: str
-    source: str
-    checked: datetime.date
-    """When the sources were read."""
-    outcomes: tuple[Mapping[str, Any], ...]
-
-
-@cache
-def trials() -> Mapping[str, Trial]:
-    """Return the published experiments by chain: the files of data/outcomes. Raises DataError."""
-    paths = sorted(installation.data("outcomes").glob("*.toml"))
-    return {path.stem: read_trial(path) for path in paths}
-
-
-def read_trial(path: Path) -> Trial:
-    """Read a published experiment. Raises DataError."""
-    row = installation.read_toml(path)
-    if not isinstance(row.get("checked"), datetime.date):
-        raise DataError(
-            f"{path} must have checked, the date on which its source was read; got "
-            f"{row.get('checked')!r}. Add it, such as checked = 2026-11-23."
-        )
-    plan = None
-    if "plan" in row:
-        chain = {"checked": row["checked"], **row["plan"]["chain"]}
-        plan = Plan.of({"title": row["title"], **row["plan"], "chain": chain})
-    origin = (row["date"], row["source"], row["checked"])
-    return Trial(plan, row.get("gas", {}), *origin, tuple(row["outcome"]))
-
-
-def algorithm_names() -> tuple[str, ...]:
-    """Return the names of the schemes whose costs `predictions` needs."""
-    names: list[str] = []
-    for trial in trials().values():
-        names += trial.plan.names if trial.plan else (trial.gas["algorithm"], trial.gas["anchor"])
-    return tuple(dict.fromkeys(names))
-
-
-def predictions(costs: CostTable) -> pd.DataFrame:
-    """Return the model's prediction, the published value and the error of every published outcome.
-
-    Columns: chain, quantity, algorithm, predicted, outcome, error (predicted / outcome - 1),
-    decided_by (the input that changes the prediction most when halved and doubled; for gas, the
-    ratio that prices it; or why there is no prediction), kind ("measured by its makers" or
-    "arithmetic of its makers"), date, source, checked (the date on which it was read).
-    """
-    rows = []
-    for chain, trial in trials().items():
-        for outcome in trial.outcomes:
-            key = (chain, outcome["quantity"], outcome["algorithm"])
-            value, decided_by = math.nan, outcome.get("unpredicted", "")
-            if not decided_by:
-                value, decided_by = _predicted(*key, costs)
-            error = value / outcome["value"] - 1
-            origin = (outcome["kind"], trial.date, trial.source, str(trial.checked))
-            rows.append((*key, value, outcome["value"], error, decided_by, *origin))
-    return OUTCOMES.frame(rows)
-
-
-# Cached, because every page and `--outcomes` predict the same trials from the same costs.
-@lru_cache(maxsize=256)
-def _predicted(chain: str, quantity: str, algorithm: str, costs: CostTable) -> tuple[float, str]:
-    trial = trials()[chain]
-    needed = trial.plan.names if trial.plan else (algorithm, trial.gas["anchor"])
-    if missing := [name for name in needed if name not in costs]:
-        return math.nan, f"no costs of {', '.join(missing)} in this study"
-    if trial.plan is None:
-        ratio = costs[algorithm].verify_seconds / costs[trial.gas["anchor"]].verify_seconds
-        return trial.gas["anchor_gas"] * ratio, f"verify_seconds over {trial.gas['anchor']}'s"
-    value = models(trial.plan, costs)[algorithm][quantity]
-    if quantity not in OUTPUTS:
-        return value, "bytes, counted"
-    strongest = tornado(trial.plan, costs, algorithm=algorithm, output=quantity)
-    return value, str(strongest["input"].iloc[0]) if len(strongest) else "no input alone"
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysis:
-    """Results of a study: figures, sensitivity, load, migration, published outcomes."""
+    """Results of a study: figures, sensitivity, load, migration."""
 
     findings: Findings
     algorithm: str
@@ -188,7 +89,6 @@ class Analysis:
     load: pd.DataFrame
     migration: pd.DataFrame | None
     """None if no account can move to the scheme."""
-    outcomes: pd.DataFrame
 
 
 def analyse(findings: Findings, *, output: str = "capacity_per_second") -> Analysis:
@@ -209,8 +109,6 @@ def analyse(findings: Findings, *, output: str = "capacity_per_second") -> Analy
         plane=plane(plan, costs) if plan.post_quantum else None,
         load=queueing.curve(fitting),
         migration=migration.series(findings.migration(algorithm)) if migrates else None,
-        # From the median costs: trials were run once, without draws.
-        outcomes=predictions(costs),
     )
 
 
@@ -228,22 +126,27 @@ def cost_on_chains(costs: CostTable, algorithms: Sequence[str] = COMPARED) -> pd
     The key is in each transaction, unless the signature gives it. `costs` has the times of the
     schemes and of today's schemes (ECDSA-secp256k1, Ed25519, Schnorr-secp256k1). Columns: chain (a
     ready study), title, algorithm, baseline, lost_share (0 to 1; 1 if no transaction fits;
-    negative for a gain), limit (the binding limit), calibrated (whether an independent observation
-    tests the plan). Raises MissingCosts.
+    negative for a gain), lost_low, lost_high (over the observed mix of transactions; NaN without
+    one), test (of the plan's throughput: "none", "near", or "far" if one is off by more than 25 %),
+    limit (the binding limit). Raises MissingCosts.
     """
     names = tuple(dict.fromkeys(registry.get(name).name for name in algorithms))
     rows = []
     for chain in chains():
         plan = load(chain).with_(algorithms=names, migration={})
-        tested = len(validation.tests(validation.calibrate(plan, costs))) > 0
+        calibration = validation.calibrate(plan, costs)
         # Today's keys are where they are today; those of the schemes are in each transaction.
         today = models(plan, costs)
         is_registered = plan.chain.key_mode == "registered"
-        new = models(plan.with_(key_mode="inline"), costs) if is_registered else today
+        inline = plan.with_(key_mode="inline") if is_registered else plan
+        new = models(inline, costs) if is_registered else today
+        kept = validation.kept_over_mix(inline, plan, costs, calibration)
         before = today[plan.chain.baseline]["capacity_per_second"]
         rows += [
             [chain, text.chain_name(plan), name, plan.chain.baseline,
-             1 - new[name]["capacity_per_second"] / before, new[name].limit, tested]
+             1 - new[name]["capacity_per_second"] / before,
+             *(1 - share for share in reversed(kept.get(name, (math.nan, math.nan)))),
+             validation.verdict(calibration, "throughput"), new[name].limit]
             for name in names
         ]  # fmt: skip
     return COST_ON_CHAINS.frame(rows)
@@ -317,7 +220,9 @@ def plane(
     alone = plan.with_(algorithms=contenders, migration={}, baseline=baseline)
     if plan.votes.final_blocks and plan.network.certificates == "none":
         # Blocks do not wait for finality there, so that its time only decides between equals.
-        alone = alone.with_(delegates=min(plan.network.voters, FEW_DELEGATES))
+        few = min(plan.network.voters, FEW_DELEGATES)
+        changes = {"nodes": few, "delegates": 0, "data_chunks": 1, "parity_chunks": 1}
+        alone = alone.with_(**{"delegates": few} if plan.network.law in RELAYED else changes)
     return PLANE.frame(
         [across, upwards, right, up, *_winner(alone, costs, (across, right), (upwards, up))]
         for right, up in product(across_factors, upwards_factors)

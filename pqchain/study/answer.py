@@ -25,9 +25,6 @@ from pqchain.study.plans import ready_name
 from pqchain.study.sampling import DRAWS, Findings, sample, times_of
 from pqchain.works import citation
 
-UNCALIBRATED = "uncalibrated: no independent observation of this chain is cited"
-"""Fit of a plan that no observation tests."""
-
 _INDENT = 13
 
 
@@ -69,12 +66,18 @@ class Answer:
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether an independent observation of the chain was compared with the model."""
-        return bool(len(validation.tests(self.inline.calibration)))
+        """Whether an independent observation tests the model's throughput of the chain."""
+        return validation.verdict(self.inline.calibration, "throughput") != "none"
 
     def share(self, mode: str) -> float:
         """Return the capacity with a key mode relative to today's; NaN without a baseline."""
         return self._figure(mode, "capacity_per_second").value / _capacity_today(self.today)
+
+    def share_over_mix(self, mode: str) -> tuple[float, ...]:
+        """Return the least and largest share over the observed mix of transactions; () if none."""
+        new, today = self.modes[mode], self.today
+        kept = validation.kept_over_mix(new.plan, today.plan, new.costs, new.calibration)
+        return kept.get(self.algorithm, ())
 
     @property
     def statements(self) -> dict[str, str]:
@@ -82,7 +85,10 @@ class Answer:
         plan = self.inline.plan
         target = f"{plan.chain.transactions_per_second:g} tx/s"
         page = f"pqchain study {self.chain} --set algorithms={self.algorithm} --page {self.chain}"
-        fit = text.fit(self.inline.calibration) or f"{UNCALIBRATED}."
+        fit = [
+            text.fit(self.inline.calibration),
+            validation.NOT_CALIBRATED * (not self.is_calibrated),
+        ]
         return {
             "transaction": self._transaction(),
             "capacity": self._capacity(),
@@ -90,9 +96,8 @@ class Answer:
             "latency": f"At {target}: {self._by_mode('latency_seconds')}.",
             "storage": f"In a year {self._by_mode('growth_bytes_per_year')}.",
             "gas": self._gas(),
-            "model": f"{fit} {text.status(plan)}",
-            "read next": f"`{page}.html`: all figures, sensitivity, sources. "
-            "docs/chains.md: limitations.",
+            "model": " ".join(filter(None, [*fit, text.status(plan)])),
+            "read next": f"`{page}.html`: all figures, sources. docs/chains.md: limitations.",
         }
 
     @property
@@ -108,6 +113,7 @@ class Answer:
             limit = f"limited by the {self._limit_in(mode)}"
             result = f"carry {value} ({limit})"
             if plan.chain.baseline:
+                value = f"{self._over_mix(mode)}{value}"
                 result = f"keep {text.percent(self.share(mode))}{kept} ({value}, {limit})"
             sentences.append(f"{_capital(text.KEY_MODES[mode])}, {subject} would {result}.")
             subject, kept = "it", ""
@@ -151,6 +157,7 @@ class Answer:
             "warnings": self.warnings,
             "statements": self.statements,
             "capacity_share": {mode: self.share(mode) for mode in self.modes},
+            "capacity_share_over_mix": {mode: self.share_over_mix(mode) for mode in self.modes},
             "calibrated": self.is_calibrated,
             "drafts": [draft._asdict() for draft in self.drafts],
             "sentence": self.sentence,
@@ -206,12 +213,19 @@ class Answer:
             figure = self._figure(mode, "capacity_per_second")
             if not figure.value:
                 return "no transaction fits"
-            share = f" ({text.percent(self.share(mode))} of today's)"
+            share = f"; {self._over_mix(mode)}".removesuffix("; ")
+            share = f" ({text.percent(self.share(mode))} of today's{share})"
             return text.brief(figure) + share * bool(self.today.plan.chain.baseline)
 
         registers = self.today.plan.chain.moves_register
         alone = "" if registers else " The chain keeps no keys in accounts."
         return f"{self._by_mode('capacity_per_second', kept)}.{alone}"
+
+    def _over_mix(self, mode: str) -> str:
+        """Return the range of the share of today's capacity as text; "" without observed mix."""
+        ends = text.span(self.share_over_mix(mode))
+        about = " over the observed mix" * (mode == next(iter(self.modes)))
+        return f"{ends}{about}; " if ends else ""
 
     def _limit(self) -> str:
         baseline = self.today.plan.chain.baseline
@@ -229,12 +243,15 @@ class Answer:
             return "The plan of this chain has no gas or compute units."
         used = self._figure(next(iter(self.modes)), "transaction_gas").value
         row = models(self.inline.plan, self.inline.costs)[self.algorithm]
-        measured = _gas_text(used, row.use.is_floor)
-        parts = [f"{measured} a transaction, verification priced by measured time"]
+        price = ", verification priced by measured time"
+        if row.use.is_floor:
+            price = " (the calldata floor binds: verification_gas changes nothing)"
+        parts = [f"{_gas_text(used)} a transaction{price}"]
         for draft in self.drafts:
-            price = f"{_gas_text(draft.transaction_gas, draft.is_floor)} at the "
-            price += f"{_gas_text(draft.gas)} of {draft.source}"
-            if draft.capacity_share >= 0:
+            is_same = row.use.is_floor and draft.is_floor
+            price = "the same" if is_same else _gas_text(draft.transaction_gas)
+            price += f" at the {_gas_text(draft.gas)} of {draft.source}"
+            if draft.capacity_share >= 0 and not is_same:
                 price += f" (keeps {text.percent(draft.capacity_share)})"
             parts.append(price)
         return f"{'; '.join(parts)}."
@@ -262,9 +279,8 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(key): value for key, value in row.items()} for row in plain.to_dict("records")]
 
 
-def _gas_text(value: float, is_floor: bool = False) -> str:
-    text = Unit("gas").text(value) if value >= 1e8 else f"{figures.integer(value)} gas"
-    return text + " (the calldata floor binds)" * is_floor
+def _gas_text(value: float) -> str:
+    return Unit("gas").text(value) if value >= 1e8 else f"{figures.integer(value)} gas"
 
 
 def whatif(

@@ -210,6 +210,12 @@ def with_settings(plan: Plan, changes: Sequence[str], names: Sequence[str] = ())
     settings["algorithms"] = (*chosen, *(name for name in names if name.casefold() not in known))
     try:
         changed = plan.with_(own_schemes=plan.own_schemes + defined, **settings)
+        problems += [
+            f"{name} must be {plan.value(name)}, because no figure depends on it; got {value}. "
+            "Leave it out."
+            for name in changed.unused & {*settings}
+            if (value := changed.value(name)) != plan.value(name)
+        ]
     except UsageError as error:
         problems.append(str(error))
     if problems:

@@ -221,11 +221,12 @@ class Observation:
     value: Annotated[float, Gt(0)]
     source: str
     date: str
+    published: Annotated[str, Doc("date of the source; empty if it has none")] = ""
     settings: Annotated[Mapping[str, Any], Doc("inputs that had other values at the time")] = field(
         default_factory=dict
     )
-    dependence: Annotated[
-        str, Doc("what it shares with the inputs, so that it tests nothing; empty if independent")
+    derived: Annotated[
+        str, Doc("inputs that were derived from the same figures, or assumed for this row")
     ] = ""
     engine: Annotated[
         str, Doc("consensus engine that was run, with its version; empty for a chain")
@@ -261,6 +262,9 @@ def _network(inputs: NetworkInputs) -> Network:
     return named(inputs.law, **{key: value for key, value in values.items() if value is not None})
 
 
+# Laws in which nodes that do not vote take part.
+RELAYED = ("gossip", "regions")
+
 _OF_VOTES = {"votes_in_block": False, "vote_aggregation": "plain", "vote_signature_bytes": 0.0}
 """Inputs that have an effect only on votes that are counted, and their defaults."""
 
@@ -286,6 +290,9 @@ def wrong_combinations(plan: Any) -> list[tuple[str, str]]:
         (network.delegates > network.nodes, "delegates",
          f"delegates must be at most nodes, {network.nodes}; got {network.delegates}. 0 means all "
          "nodes."),
+        (0 < network.delegates != network.nodes and network.law not in RELAYED, "nodes",
+         f"nodes must be {network.delegates} as delegates with {network.law}, where nodes that do "
+         f"not vote change nothing; got {network.nodes}. Give nodes, and leave out delegates."),
         (sum(chunks) > 255, "data_chunks",
          "data_chunks and parity_chunks must be at most 255 together, the limit of GF(256); got "
          f"{chunks[0]} and {chunks[1]}."),

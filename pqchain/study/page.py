@@ -45,7 +45,6 @@ def check_page(path: str | Path) -> Path:
 def markup(analysis: Analysis, opening: Sequence[str] = ()) -> str:
     """Return the page of a study as HTML, with further sentences at its beginning."""
     findings, plan = analysis.findings, analysis.findings.plan
-    outcomes = _folded("Outcomes of all chains", text.outcomes_table(analysis.outcomes))
     calibration = text.calibration_table(findings.calibration).html()
     tornado, plane, load = analysis.tornado, analysis.plane, analysis.load
     moves = analysis.migration
@@ -56,7 +55,6 @@ def markup(analysis: Analysis, opening: Sequence[str] = ()) -> str:
         ("figures", "Figures by scheme", [_folded("All figures", text.figures_table(findings))]),
         ("load", "Latency and load", () if load.empty else _load(load)),
         ("migration", "Migration", () if moves is None else _migration(analysis, moves)),
-        ("outcomes", "Published outcomes", [outcomes]),
         ("sensitivity", "Sensitivity", () if tornado.empty else _tornado(tornado)),
         ("plane", "Best scheme by two inputs", () if plane is None else _plane(plane)),
         ("inputs", "Inputs", [_folded("All inputs", text.inputs_table(plan))]),

@@ -169,8 +169,11 @@ class Plan:
     def unused(self) -> frozenset[str]:
         """Names of the inputs that have no effect for this kind of network."""
         is_serial = self.network.law == "paper-serial"
-        serial = {"vote_phases", "verification_threads"} if is_serial else set()
-        return frozenset(serial | {name for name in PARAMETERS if self.value(name) is None})
+        idle = {"vote_phases", "verification_threads"} if is_serial else set()
+        # With a link for each pair, only votes that each node signs take longer with more nodes.
+        if self.network.law == "mesh" and self.votes.vote_aggregation != "plain":
+            idle.add("nodes")
+        return frozenset(idle | {name for name in PARAMETERS if self.value(name) is None})
 
     def with_(self, **changes: Any) -> Plan:
         """Return a copy with some inputs changed; a changed input loses its source.
@@ -311,7 +314,7 @@ def _observation(row: Any) -> Observation:
     if isinstance(row, Observation):
         return row
     made = Observation(**row)
-    for name in made.settings:
+    for name in (*made.settings, *made.derived.split()):
         check_name(name)
     return replace(made, algorithm=made.algorithm and schemes.get(made.algorithm, ()).name)
 

@@ -1,7 +1,9 @@
-"""Plans of chains that come with the package: the files of data/chains."""
+"""Plans of chains that come with the package: data/chains, and the observations of their file."""
 
 from __future__ import annotations
 
+import csv
+import json
 from functools import cache
 
 from pqchain import installation
@@ -28,9 +30,17 @@ def ready_name(name: str, noun: str = "ready study") -> str:
 
 
 def ready(name: str) -> str:
-    """Return the TOML text of a study that pqchain includes. Raises UnknownName."""
-    path = installation.data("chains") / f"{ready_name(name)}.toml"
-    return path.read_text(encoding="utf-8")
+    """Return the TOML of a study of pqchain, with its observations. Raises UnknownName."""
+    plan, folder = ready_name(name), installation.data("chains")
+    parts = [(folder / f"{plan}.toml").read_text(encoding="utf-8")]
+    with (folder / "observations.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if plan in row.pop("plans").split():
+                texts = {key: json.dumps(row[key], ensure_ascii=False) for key in row if row[key]}
+                texts |= {"value": row["value"], "settings": f"{{ {row['settings']} }}"}
+                rows = (f"{key} = {text}\n" for key, text in texts.items())
+                parts.append(f"[[observed]]\n{''.join(rows)}")
+    return "\n".join(parts)
 
 
 def titles() -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import pandas as pd
 
 from pqchain import algorithms, figures
-from pqchain.figures import BYTES, SECONDS, Figure, Kind, Unit, humanize
+from pqchain.figures import BYTES, SECONDS, Figure, Kind, Unit
 from pqchain.render import html
 from pqchain.render.table import Column, Shown, Table
 from pqchain.study import chain, validation
@@ -78,6 +78,12 @@ def percent(share: float) -> str:
     return f"{max(value, 0.1):.1f} %"
 
 
+def span(shares: Sequence[float]) -> str:
+    """Return a range of shares as text; "" if its ends are equal, or if there is none."""
+    ends = list(dict.fromkeys(map(percent, shares)))
+    return f"{ends[0].removesuffix(' %')} to {ends[1]}" if len(ends) > 1 else ""
+
+
 def status(plan: Plan) -> str:
     """Return a sentence with the date of a plan's sources, and until when its rules hold."""
     checked, last = plan.chain.checked, plan.chain.valid_until
@@ -93,15 +99,12 @@ def status(plan: Plan) -> str:
 
 def fit(calibration: pd.DataFrame) -> str:
     """Return a sentence with the errors of the model's tests by figure; "" without one."""
-    compared = []
-    for quantity, rows in validation.tests(calibration).groupby("quantity", sort=False):
-        name = validation.EXPECTED_OF.get(str(quantity), str(quantity))
-        errors = rows["error"].agg(["min", "max"])
-        ends = dict.fromkeys(figures.percent(100 * end, 0) for end in errors)
-        about = [f"{len(rows)} observations", *rows["algorithm"].unique()] * (len(rows) > 1)
-        about += dict.fromkeys(rows["date"])
-        compared.append(f"{name} {' to '.join(ends)} ({', '.join(about)})")
-    return f"Compared with this chain: {'; '.join(compared)}." if compared else ""
+    rows = validation.by_name(calibration)
+    parts = (
+        f"{it} ({f'{len(of)} observations, ' * (len(of) > 1)}{dates})" for it, dates, of in rows
+    )
+    compared = "; ".join(parts)
+    return f"Compared with this chain: {compared}." if compared else ""
 
 
 def spread(findings: Findings) -> str:
@@ -189,6 +192,11 @@ def conclusions(findings: Findings) -> list[str]:
         )
     if plan.chain.baseline and best and best not in refused:
         sentences.append(_from_baseline(findings, best))
+    mix = validation.kept_over_mix(plan, plan, findings.costs, findings.calibration)
+    ranges = [f"{n} {ends}" for n in plan.post_quantum if (ends := span(mix.get(n, ())))]
+    if ranges:
+        about = "Capacity relative to today, over the observed mix of transactions"
+        sentences.append(f"{about}: {', '.join(ranges)}.")
     return [*sentences, *_proof_price(findings)]
 
 
@@ -295,7 +303,8 @@ def calibration_table(frame: pd.DataFrame) -> Table:
     rows = []
     for row in frame.to_dict("records"):
         unit = Unit(row["unit"])
-        origin = filter(None, (row["source"], row["date"], row["settings"]))
+        published = row["published"] and f"published {row['published']}"
+        origin = filter(None, (row["source"], row["date"], published, row["settings"]))
         compared = (_cell(row["model"], unit), _cell(row["observed"], unit), _error(row["error"]))
         # A row without a number is not a test, either; its origin says why.
         test = f"no: {row['dependence']}" if row["dependence"] else "yes"
@@ -307,28 +316,7 @@ def calibration_table(frame: pd.DataFrame) -> Table:
     return _table(columns, (), rows, caption, (Kind.MODELLED, Kind.CITED))
 
 
-def outcomes_table(frame: pd.DataFrame) -> Table:
-    """Return a table that compares published results of chains with the model's predictions."""
-    rows = []
-    for row in frame.to_dict("records"):
-        quantity = row["quantity"]
-        # A quantity that is not a figure of a study is a ratio, unless its name states a unit.
-        unit = QUANTITIES[quantity].unit if quantity in QUANTITIES else Unit.of(quantity, "")
-        unit = unit if quantity in QUANTITIES or unit else figures.RATIO
-        compared = (_cell(row["predicted"], unit), _cell(row["outcome"], unit))
-        origin = f"{row['source']} ({row['date']}, read on {row['checked']}); {row['kind']}"
-        named = f"{humanize(quantity)}, {row['algorithm']}"
-        error = _error(row["error"])
-        rows.append([row["chain"], named, *compared, error, row["decided_by"], origin])
-    caption = (
-        "Published outcomes of chains, and the predictions of a study from their plans. "
-        "No input is fitted to a measured outcome; arithmetic of a chain's makers tests nothing."
-    )
-    columns = ["chain", "figure", *("predicted", "outcome", "error"), "decided by", "published in"]
-    return _table(columns, (), rows, caption, (Kind.MODELLED, Kind.CITED))
-
-
-_NUMBERS = {"model", "observed", "error", "predicted", "outcome"}
+_NUMBERS = {"model", "observed", "error"}
 
 
 def _table(

@@ -132,7 +132,9 @@ def migration() -> pd.DataFrame:
 def costs() -> pd.DataFrame:
     rows = grid(title=["Ethereum until Glamsterdam", "Bitcoin", "TRON"], algorithm=SCHEMES)
     lost = (number(rows["title"]) + number(rows["algorithm"])) / 5
-    return rows.assign(lost_share=lost, calibrated=rows["title"] != "TRON")
+    ends = {"lost_low": lost / 2, "lost_high": (1 + lost) / 2}
+    test = rows["title"].map({"Bitcoin": "near", "TRON": "far"}).fillna("none")
+    return rows.assign(lost_share=lost, test=test, **ends)
 
 
 def certificates() -> pd.DataFrame:

@@ -85,14 +85,17 @@ def test_matrix_has_the_loss_of_each_scheme_on_each_chain() -> None:
     axes = plots.plot_cost_on_chains(frame)
     rows = [label.get_text() for label in axes.get_yticklabels()]
     # Those that lose most are at the bottom, and what no observation tests is marked.
-    assert rows == ["Ethereum until Glamsterdam", "Bitcoin", "TRON\N{NARROW NO-BREAK SPACE}*"]
+    space = "\N{NARROW NO-BREAK SPACE}"
+    assert rows == [f"Ethereum until Glamsterdam{space}*", "Bitcoin", f"TRON{space}\N{DAGGER}"]
     columns = list(dict.fromkeys(frame["algorithm"]))
     shown = {tuple(map(round, text.get_position())): text.get_text() for text in axes.texts}
     assert len(shown) == len(frame)
     for row in frame.to_dict("records"):
-        titles = [name.removesuffix("\N{NARROW NO-BREAK SPACE}*") for name in rows]
+        titles = [name.rstrip(f"{space}*\N{DAGGER}") for name in rows]
         value = shown[columns.index(row["algorithm"]), titles.index(row["title"])]
-        assert float(value.split("\N{NARROW NO-BREAK SPACE}")[0]) == round(100 * row["lost_share"])
-    assert "not tested" in notes(axes)
-    tested = plots.plot_cost_on_chains(frame[frame["calibrated"]])
-    assert "not tested" not in notes(tested)
+        middle, ends = value.split("\n")
+        assert float(middle.split(space)[0]) == round(100 * row["lost_share"])
+        assert ends == f"{100 * row['lost_low']:.0f}\N{EN DASH}{100 * row['lost_high']:.0f}"
+    assert "not tested" in notes(axes) and "25 % off" in notes(axes) and "mix" in notes(axes)
+    tested = plots.plot_cost_on_chains(frame[frame["title"] == "Bitcoin"])
+    assert "not tested" not in notes(tested) and "off" not in notes(tested)

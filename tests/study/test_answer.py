@@ -119,8 +119,13 @@ def test_statement_says_where_the_calldata_floor_binds(asked):
     ):
         used = models(plan, COSTS)["ML-DSA-44"]["transaction_gas"] if gas is None else gas
         # A verification for nothing costs the same: the floor binds.
-        assert ("(the calldata floor binds)" in text) == (used == free)
+        assert ("the calldata floor binds" in text or "the same at" in text) == (used == free)
     assert [row.is_floor for row in found.drafts] == [True, True, False]
+    # So does twice the gas of a verification.
+    assert "verification_gas changes nothing" in prices[0]
+    twice = plan.with_(verification_gas=2 * plan.limits.verification_gas)
+    assert models(twice, COSTS)["ML-DSA-44"]["transaction_gas"] == free
+    assert "verification_gas" not in asked("ethereum", "Falcon-512").statements["gas"]
 
 
 def test_latency_is_none_exactly_where_the_load_reaches_the_capacity():
@@ -182,7 +187,7 @@ def test_warnings_come_first_and_no_difference_is_said(asked):
     lines = found.text().splitlines()
     assert lines[1].startswith("! Warning: the machine was busy")
     assert "A verification takes ×1.00" in found.statements["transaction"]
-    assert not asked("near", "ML-DSA-44").warnings
+    assert not asked("sui", "ML-DSA-44").warnings
 
 
 def test_broken_scheme_is_never_answered_without_its_attack(asked):

@@ -117,6 +117,7 @@ CHANGES = {
 BEFORE = {
     "vote_aggregates": {"vote_aggregation": "bls"},
     "certificates": {"votes_per_block": 0.0},
+    "delegates": {"law": "gossip"},
     "final_blocks": {"block_seconds": 0.5},
     "peers": {"law": "gossip"},
     "pipelined": {"law": "uplink", "vote_phases": 2},

@@ -69,7 +69,7 @@ def test_changed_input_loses_its_source():
     assert changed.network.model.peers == 4
     assert changed.source("block_bytes") == plan.source("block_bytes")
     assert plan.with_(nodes=plan.network.nodes, sources={"nodes": "me"}).source("nodes") == "me"
-    assert load("ethereum").with_(law="mesh").network.model == named("mesh")
+    assert load("bitcoin").with_(law="mesh").network.model == named("mesh")
 
 
 def test_schemes_may_be_a_list_and_baseline_may_be_empty():
@@ -210,15 +210,16 @@ quantity = "transactions_per_block"
 value = 5
 source = "me"
 date = "2026"
-dependence = "the same bytes"
+derived = "block_bytes"
 """
 
 
 def test_observation_may_depend_on_the_inputs():
     (seen,) = parse(GOOD + OBSERVED, "my.toml").observed
-    assert seen.dependence == "the same bytes"
+    assert seen.derived == "block_bytes"
     for old, new, message in (
-        ('"the same bytes"', "1", "dependence must be a text; got 1"),
+        ('"block_bytes"', "1", "derived must be a text; got 1"),
+        ('"block_bytes"', '"block_byte"', "block_bytes"),
         ("value = 5", "value = 0", "value must be a number .*got 0"),
         ("transactions_per_block", "weather", "unknown figure 'weather'"),
         ('date = "2026"', "settings = { node = 1 }", "date must be a text; got nothing"),
