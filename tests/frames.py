@@ -137,6 +137,8 @@ def times() -> pd.DataFrame:
             "unit": "s",
             "kind": "measured",
             "ours": ours["median_seconds"],
+            "ours_low": math.nan,
+            "ours_high": math.nan,
             "deviation": ours["mad_seconds"],
             "ratio": ours["median_seconds"] / printed,
             "implementation": ours["implementation"],
@@ -256,14 +258,14 @@ def troubled() -> list[tuple[dict[str, object], pd.DataFrame]]:
     found: list[tuple[dict[str, object], pd.DataFrame]] = []
     for sessions, first in (("full", 0.16), ("0-rtt", 0.12)):
         about = {"comparison": reencoding.EARLY, "sessions": sessions, "delay_seconds": 0.02}
-        rows = [{"repeat": at, "first_chunk_seconds": first + at / 1e4 * first} for at in range(3)]
+        rows = [{"repeat": at, "first_chunk_seconds": first + at / 1e4 * first} for at in range(6)]
         found.append((about | {"loss": 0.0}, replay_runs(*rows)))
     for loss, times in ((0.0, (0.2, 0.3)), (0.01, (0.8, 1.5))):
         about = {"comparison": reencoding.LOSSY, "sessions": "kept", "delay_seconds": 0.02}
         rows = [
             {"repeat": at, "streams": streams, "experiment": "exchange", "blocks": 10,
              "mean_chunk_seconds": time * (1 + loss * at)}
-            for at in range(3)
+            for at in range(6)
             for streams, time in zip(("single", "multiplexed"), times, strict=True)
         ]  # fmt: skip
         found.append((about | {"loss": loss}, replay_runs(*rows)))

@@ -130,7 +130,7 @@ def reproduce(
     added = console.register_schemes(scheme)
     from pqchain import reproduce as reproduction
     from pqchain.works import printed
-    from pqchain.works.work import split_ours
+    from pqchain.works.work import by_sentence, split_ours
 
     asked: dict[str, Any] = {"preset": preset, "scheme": scheme, "resume": resume}
     asked["only"] = only
@@ -139,8 +139,8 @@ def reproduce(
     claims, ours = split_ours(result.claims)
     is_published = claims["source"] == Kind.PUBLISHED
     columns = {
-        "claims checked with the paper's numbers": claims.loc[is_published, "verdict"],
-        "claims checked with our numbers": claims.loc[~is_published, "verdict"],
+        "sentences by the paper's numbers": by_sentence(claims[is_published]),
+        "sentences by our numbers": by_sentence(claims[~is_published]),
         "statements of ours": ours["verdict"],
         "sizes": printed.sizes(result.printed)["verdict"],
         "printed numbers, ours": result.printed["kind"],

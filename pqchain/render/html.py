@@ -18,6 +18,9 @@ from pqchain.results.files import MADE_BY
 VERDICTS = {
     "holds": ("good", "\N{CHECK MARK}"),
     "does not hold": ("bad", "\N{BALLOT X}"),
+    "mixed": ("open", "\N{PLUS-MINUS SIGN}"),
+    "property of the algorithm": ("open", "\N{CHECK MARK}"),
+    "not at our threshold": ("open", "\N{BALLOT X}"),
     "holds on this clock": ("open", "\N{CHECK MARK}"),
     "holds with this code": ("open", "\N{CHECK MARK}"),
     "holds at this size": ("open", "\N{CHECK MARK}"),

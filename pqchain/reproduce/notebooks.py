@@ -20,8 +20,18 @@ from pqchain.render.table import Column, Shown, Table
 from pqchain.reproduce.outcome import Reproduction, WorkResults
 from pqchain.results import outputs
 from pqchain.works.printed import EXPLAINED
-from pqchain.works.verdicts import FAILS, FITTED, HOLDS, HOLDS_HERE, NOT_HERE, OPEN
-from pqchain.works.work import Work, split_ours
+from pqchain.works.verdicts import (
+    FAILS,
+    FITTED,
+    HOLDS,
+    HOLDS_HERE,
+    MIXED,
+    NOT_HERE,
+    OPEN,
+    PROPERTY,
+    THRESHOLD,
+)
+from pqchain.works.work import Work, by_sentence, split_ours
 
 RESULTS_VARIABLE = "PQCHAIN_RESULTS"
 """Environment variable with the output folder of a run, which notebooks read."""
@@ -36,8 +46,11 @@ TITLE = "Post-quantum cryptography in blockchains: published, and measured here"
 _WORDS = {
     "hold": [HOLDS],
     "do not": [FAILS],
+    "mixed": [MIXED],
+    "property": [PROPERTY],
     "hold here": HOLDS_HERE,
     "not here": NOT_HERE,
+    "threshold": [THRESHOLD],
     "fitted": [FITTED],
     "open": [OPEN],
     "equal": ["equal"],
@@ -47,9 +60,12 @@ _WORDS = {
 """The verdicts that are counted in a column, by its title."""
 
 _NOTE = (
-    "Here: in a setting that is not the work's (its machine, code, size or clock), so neither "
-    "confirmed nor refuted. Fitted: by a model whose parameters were fitted to the same numbers, "
-    "so not confirmed. Statements that no work makes are not counted."
+    "Sentences are counted: one holds, or does not, if all its readings do; otherwise it is mixed. "
+    "Property: of the algorithm, shown by a run of pqchain's code. Here: in a setting that is not "
+    "the work's (its machine, code, size or clock), so neither confirmed nor refuted. Threshold: "
+    "not at a bound of pqchain's choice, which refutes nothing. Fitted: by a model whose "
+    "parameters were fitted to the same numbers, so not confirmed. Statements that no work makes "
+    "are not counted."
 )
 
 
@@ -196,7 +212,7 @@ def works_table(reproduction: Reproduction) -> Table:
     return Table(
         columns=[Column("work"), *(Column(title, group, True) for group, title in names)],
         rows=rows,
-        caption="Verdicts on the statements of each work.",
+        caption="Verdicts on the sentences of each work.",
         notes=[_NOTE],
         source=[kind for kind in Kind if kind in set(reproduction.claims["source"])],
     )
@@ -207,8 +223,8 @@ def _counts(result: WorkResults) -> dict[tuple[str, str], int]:
     claims, _ = split_ours(result.claims)
     is_print = claims["source"] == Kind.PUBLISHED
     verdicts = {
-        "by the paper's numbers": claims.loc[is_print, "verdict"],
-        "by numbers of pqchain": claims.loc[~is_print, "verdict"],
+        "by the paper's numbers": by_sentence(claims[is_print]),
+        "by numbers of pqchain": by_sentence(claims[~is_print]),
         "printed sizes": result.comparisons["sizes"]["verdict"],
     }
     return {

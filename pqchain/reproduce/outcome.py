@@ -18,7 +18,8 @@ from pqchain import results
 from pqchain.errors import DataError
 from pqchain.figures import Kind
 from pqchain.works import printed
-from pqchain.works.work import CLAIMS, Frames, Work, contradictions, split_ours
+from pqchain.works.verdicts import FAILS
+from pqchain.works.work import CLAIMS, Frames, Work, by_sentence, split_ours
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,13 +53,15 @@ class WorkResults:
     def facts(self) -> Mapping[str, Any]:
         """The values that sentences of the notebook state: `Work.facts`, and counts of verdicts."""
         claims, _ = split_ours(self.claims)
-        contradicted, partly = contradictions(claims[claims["source"] == Kind.PUBLISHED])
+        by_print = claims[claims["source"] == Kind.PUBLISHED]
+        contradicted = int((by_sentence(by_print) == FAILS).sum())
+        fails = by_print.loc[by_print["verdict"] == FAILS, "sentence"].nunique()
         verdicts = self.comparisons["sizes"]["verdict"]
         return {
             **self.work.facts(self.frames),
             "sentences": claims["sentence"].nunique(),
-            "contradicted": len(contradicted),
-            "partly": len(partly),
+            "contradicted": contradicted,
+            "partly": fails - contradicted,
             "sizes": len(verdicts),
             "sizes_equal": int((verdicts == "equal").sum()),
             "sizes_explained": int(verdicts.isin(("version", "definition")).sum()),

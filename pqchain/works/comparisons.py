@@ -16,8 +16,9 @@ sum        `cells` add up to `total` within the print's rounding
 open       nothing here can decide it; `reason` says why
 computed   `Work.judge` decides it
 
-Bounds that no source gives are ours, and the evidence says so. Milliseconds are never compared
-across machines: with our numbers only ranks and ratios are checked.
+Bounds that no source gives are ours: they refute nothing, and the evidence gives the value from
+which the statement holds. Milliseconds are never compared across machines: with our numbers only
+ranks and ratios are checked.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import reduce
 from itertools import pairwise, product
 from operator import add, and_
@@ -53,8 +54,8 @@ APART = 1.5
 SIMILAR = 1.5
 
 ABOUT = 1.25
-"""The factor that "about N" allows for a ratio of times on another machine. For printed numbers
-and sizes it is one unit of N's last digit, because the texts round or truncate."""
+"""The factor that "about N" allows for a ratio of times on another machine. Printed numbers and
+sizes must give N if they are rounded to its last digit, or cut off there, as texts also do."""
 
 # Figures in the evidence of a verdict.
 _FIGURES = 3
@@ -71,6 +72,18 @@ class Comparison(NamedTuple):
     evidence: str
     standing: Standing = SAME_SETTING
     margin: float = math.inf
+    ours: bool = False
+    """Whether the bound is ours, so that it cannot refute a statement."""
+
+
+def bound_text(
+    bound: float, value: float, *, holds: bool, unit: str = "", least: bool = False
+) -> str:
+    """Return our bound and the value up to which (`least`) or from which the statement holds."""
+    context = Context(prec=3, rounding=ROUND_FLOOR if least else ROUND_CEILING)
+    turns = Number(float(context.create_decimal(repr(value))), unit=unit)
+    fails = "" if holds else f"does not hold at {Number(bound, unit=unit)}, "
+    return f"our choice: {fails}holds {'up to' if least else 'from'} {turns}"
 
 
 def decide(checks: Iterable[Check], reader: NumberReader, implementation: str = "") -> Verdict:
@@ -143,8 +156,8 @@ def _verdicts(check: Check, of: NumberReader) -> Iterator[Verdict]:
             result = compare(part, of)
         except Undecided as reason:
             result = Comparison(None, str(reason))
-        holds, evidence, standing, margin = result
-        yield Verdict(outcome(holds), evidence, of.source, standing, margin)
+        word = outcome(result.holds, ours=result.ours)
+        yield Verdict(word, result.evidence, of.source, result.standing, result.margin)
 
 
 def _parts(check: Check) -> Iterator[Check]:
@@ -217,11 +230,12 @@ def _less(check: Check, of: NumberReader) -> Comparison:
     if a.value > b.value:
         return Comparison(False, f"{first} {a} is not below {second} {b}", standing)
     by = check.get("by", 1)
-    margin = high / low / by if low else math.inf
+    times = high / low if low else math.inf
     text = f"{first} {a} < {second} {b}"
     if by > 1:
-        text += f", {margin * by:.3g} times; 'by far' is read as {by} times or more, our choice"
-    return Comparison(margin >= 1, text, standing, margin)
+        text += f"; 'by far' is read as {by} times or more, "
+        text += bound_text(by, times, holds=times >= by, least=True)
+    return Comparison(times >= by, text, standing, times / by, ours=True)
 
 
 def _ratio(check: Check, of: NumberReader) -> Comparison:
@@ -231,26 +245,35 @@ def _ratio(check: Check, of: NumberReader) -> Comparison:
     ratio = upper / lower
     text = f"{described(check['of'])} {upper} over {described(check['to'])} {lower}"
     text += f" is {ratio.value:.4g}"
-    if check["kind"] == "similar":
-        low, high = 1 / SIMILAR, SIMILAR
-        text += f"; 'similar' is read as within a factor of {SIMILAR:g}, our choice"
-    elif "at_least" in check:
-        low, high = check["at_least"], math.inf
-        text += f", stated at least {low}"
+    if "at_least" in check:
+        stated, text = check["at_least"], f"{text}, stated at least {check['at_least']}"
+        # A ratio within its error of a bound could fall on either side in the next run.
+        is_close = abs(ratio.value - stated) < ratio.error
+        holds = None if is_close else ratio.value >= stated
+        return Comparison(holds, text + ": too close to the bound" * is_close, ratio.standing)
+    about, most = check.get("about", 1), ABOUT if "about" in check else SIMILAR
+    if "about" not in check:
+        text += f"; 'similar' is read as within a factor of {most:g}, "
+    elif of.source in (Kind.PUBLISHED, Kind.REGISTRY):
+        # The digits of "about 373" are the precision that the text claims: half a unit of the last
+        # one, or the rest of the unit if the text cuts off.
+        unit = float(Decimal(1).scaleb(int(Decimal(str(about)).as_tuple().exponent)))
+        excess = ratio.value - about
+        is_cut = unit / 2 < excess - ratio.error < unit
+        text += f", stated about {about}" + ", cut off and not rounded" * is_cut
+        # 1e-9: decimal roundings are not exact in binary.
+        agrees = is_cut or abs(excess) <= (unit / 2 + ratio.error) * (1 + 1e-9)
+        return Comparison(agrees, text, ratio.standing)
     else:
-        about = check["about"]
-        low, high = about / ABOUT, about * ABOUT
-        text += f", stated about {about}"
-        # The digits of "about 373" are the precision that the text claims.
-        if of.source in (Kind.PUBLISHED, Kind.REGISTRY):
-            unit = float(Decimal(1).scaleb(int(Decimal(str(about)).as_tuple().exponent)))
-            agrees = abs(ratio.value - about) <= unit + ratio.error
-            return Comparison(agrees, text, ratio.standing)
-        text += f", read as within a factor of {ABOUT:g}, our choice"
-    # A ratio within its error of a bound could fall on either side in the next run.
-    if any(abs(ratio.value - bound) < ratio.error for bound in (low, high)):
-        return Comparison(None, f"{text}: too close to the bound", ratio.standing)
-    return Comparison(low <= ratio.value <= high, text, ratio.standing)
+        text += f", stated about {about}, read as within a factor of {most:g}, "
+    factor = max(ratio.value / about, about / ratio.value)
+    text += bound_text(most, factor, holds=factor <= most)
+    # Also if the error is unknown (NaN).
+    ends = (about / most, about * most)
+    is_close = not all(abs(ratio.value - end) >= ratio.error for end in ends)
+    holds = None if is_close else factor <= most
+    text += "; too close to the bound" * is_close
+    return Comparison(holds, text, ratio.standing, most / factor, ours=True)
 
 
 def _stated(check: Check, of: NumberReader) -> Comparison:
@@ -260,11 +283,12 @@ def _stated(check: Check, of: NumberReader) -> Comparison:
     if "is" in check:
         text += f"stated {check['is']}"
         return Comparison(number.value == check["is"], text, number.standing)
-    limit = check["limit"]
-    text += f"limit {Number(limit, unit=number.unit)}"
-    text += ", a limit of our choice" * bool(check.get("ours"))
+    limit, ours = check["limit"], bool(check.get("ours"))
     holds = number.value <= limit
-    return Comparison(holds, text, number.standing, limit / number.value if holds else math.inf)
+    text += f"limit {Number(limit, unit=number.unit)}"
+    text += f", {bound_text(limit, number.value, holds=holds, unit=number.unit)}" if ours else ""
+    margin = limit / number.value if number.value else math.inf
+    return Comparison(holds, text, number.standing, margin, ours)
 
 
 def _recomputed(check: Check, of: NumberReader) -> Comparison:

@@ -20,21 +20,21 @@ import pandas as pd
 
 from pqchain import algorithms, checks, figures, installation, results
 from pqchain.errors import DataError, UnknownAlgorithm, UnknownName
-from pqchain.figures import SECONDS, Kind, Unit
+from pqchain.figures import MISSING, SECONDS, Kind, Unit
 from pqchain.installation import read_toml
 from pqchain.render.table import Column, Shown, Table
 from pqchain.results import Contract
 from pqchain.works import papers, readers
 from pqchain.works.paper import Paper
 from pqchain.works.papers import operation_of
-from pqchain.works.readers import SIZES, Chosen, NumberReader, Undecided, rounded
+from pqchain.works.readers import SIZES, Chosen, Number, NumberReader, Undecided, rounded
 
 PRINTED = Contract.of(
     "printed",
     ("str", "paper table algorithm printed_name variant quantity"),
     ("float64", "printed"),
     ("str", "unit kind"),
-    ("float64", "ours deviation ratio"),
+    ("float64", "ours ours_low ours_high deviation ratio"),
     ("str", "implementation verdict note reason"),
 )
 
@@ -126,7 +126,7 @@ class Rule:
         )
         return all(not allowed or value in allowed for allowed, value in selectors)
 
-    def read(self, row: Mapping[Any, Any], sources: Iterable[NumberReader]) -> float:
+    def read(self, row: Mapping[Any, Any], sources: Iterable[NumberReader]) -> Number:
         """Return pqchain's number for a published number. Raises Undecided."""
         fields = {name: row[name] for name in ("algorithm", "implementation", "quantity")}
         names = [name for name in (row["algorithm"], row["printed_name"]) if name]
@@ -141,7 +141,7 @@ class Rule:
             reader = replace(source, implementation=row["implementation"])
             for text in [of] if of else [f"{name}: {row['quantity']}" for name in names]:
                 try:
-                    return (reader(text) / reader(to) if to else reader(text)).value
+                    return reader(text) / reader(to) if to else reader(text)
                 except (Undecided, UnknownAlgorithm) as error:
                     reason = str(error)
         raise Undecided(reason)
@@ -174,8 +174,10 @@ def compare(
 
     `published` is `papers.published(paper)`. Columns: paper, table, algorithm, printed_name,
     variant (of the printed implementation), quantity, printed, unit, kind (one of KINDS), ours (in
-    the same unit; NaN if there is none), deviation (median absolute deviation of a measured time),
-    ratio (ours over printed), implementation (ours), verdict (one of SIZE_VERDICTS for sizes; "ok",
+    the same unit; NaN if there is none, or several that are equally possible), ours_low and
+    ours_high (the least and the greatest of several; else NaN), deviation (median absolute
+    deviation of a measured time), ratio (ours over printed), implementation (ours), verdict (one of
+    SIZE_VERDICTS for sizes; "ok",
     "unsupported", "failed" or "not measured" for times and cycles of operations; else ""), note
     (the explanation of the verdict) and reason (why there is none, or why the two differ). Raises
     DataError for a number that no rule matches and for a frame that breaks its contract.
@@ -211,7 +213,8 @@ def next_to(
 ) -> dict[str, object]:
     """Return a row of the contract PRINTED: a published number with pqchain's number for it.
 
-    `fields` are deviation, implementation, verdict and note, as `compare` describes them.
+    `fields` are ours_low, ours_high, deviation, implementation, verdict and note, as `compare`
+    describes them.
     """
     names = ("paper", "table", "algorithm", "printed_name", "quantity", "unit")
     printed = row["value"]
@@ -221,6 +224,7 @@ def next_to(
         "printed": printed,
         "kind": str(kind),
         "ours": ours,
+        **dict.fromkeys(("ours_low", "ours_high"), math.nan),
         "deviation": math.nan,
         "ratio": ours / printed if printed else math.nan,  # dates and counts may be 0
         **dict.fromkeys(("implementation", "verdict", "note"), ""),
@@ -242,7 +246,11 @@ def _ours(
         if rule.kind == Kind.MEASURED and operation_of(row["quantity"]) in algorithms.OPERATIONS:
             return _measured(row, chosen)
     try:
-        return {"ours": rule.read(row, sources)}
+        number = rule.read(row, sources)
+        # None of several possible values is chosen: it would be the one nearest to the print.
+        if number.ends:
+            return dict(zip(("ours_low", "ours_high"), number.ends, strict=True))
+        return {"ours": number.value}
     except Undecided as error:
         return {"reason": str(error)}
 
@@ -326,6 +334,9 @@ def table(printed: pd.DataFrame) -> Table:
     rows = []
     for row in printed.to_dict("records"):
         unit = Unit.of(row["quantity"], row["unit"])
+        columns = ("ours_low", "ours_high") if math.isnan(row["ours"]) else ("ours",)
+        values = [row[column] for column in columns if not math.isnan(row[column])]
+        ours = " to ".join(unit.text(rounded(value), exact=True) for value in values) or MISSING
         rows.append(
             {
                 "table": row["table"],
@@ -333,7 +344,7 @@ def table(printed: pd.DataFrame) -> Table:
                 "quantity": figures.humanize(row["quantity"]),
                 "printed": Shown(row["printed"], unit.text(row["printed"], exact=True)),
                 "ours is": row["kind"],
-                "ours": Shown(row["ours"], unit.text(rounded(row["ours"]), exact=True)),
+                "ours": Shown(row["ours"], ours),
                 "remark": row["reason"],
             }
         )

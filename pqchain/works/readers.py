@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, reduce
-from operator import add, mul
+from itertools import product
+from operator import add, mul, truediv
 from typing import Any
 
 import pandas as pd
@@ -62,6 +63,8 @@ class Number:
     """Uncertainty of the value: three standard errors, or the rounding of the print."""
     unit: str = ""
     standing: Standing = SAME_SETTING
+    ends: tuple[float, float] | None = None
+    """The least and the greatest of several values that are equally possible; None: one value."""
 
     @classmethod
     def median(cls, value: float, deviation: float, samples: int, *, over: float = 1) -> Number:
@@ -73,19 +76,31 @@ class Number:
     def __add__(self, other: Number) -> Number:
         noise, error = self.noise + other.noise, self.error + other.error
         standing = self.standing & other.standing
-        return Number(self.value + other.value, noise, error, self.unit, standing)
+        ends = self._ends(add, other)
+        return Number(self.value + other.value, noise, error, self.unit, standing, ends)
 
     def __mul__(self, other: Number) -> Number:
         noise = self.noise * other.value + other.noise * self.value
         error = self.error * other.value + other.error * self.value
         standing = self.standing & other.standing
-        return Number(self.value * other.value, noise, error, standing=standing)
+        ends = self._ends(mul, other)
+        return Number(self.value * other.value, noise, error, standing=standing, ends=ends)
 
     def __truediv__(self, other: Number) -> Number:
         value = self.value / other.value
         noise = value * (self.noise / self.value + other.noise / other.value)
         error = value * (self.error / self.value + other.error / other.value)
-        return Number(value, noise, error, standing=self.standing & other.standing)
+        standing, ends = self.standing & other.standing, self._ends(truediv, other)
+        return Number(value, noise, error, standing=standing, ends=ends)
+
+    def _ends(
+        self, operation: Callable[[float, float], float], other: Number
+    ) -> tuple[float, float] | None:
+        if self.ends is None and other.ends is None:
+            return None
+        sides = ((number.value,) if not number.ends else number.ends for number in (self, other))
+        values = [operation(*pair) for pair in product(*sides)]
+        return min(values), max(values)
 
     def __str__(self) -> str:
         return Unit(self.unit).text(rounded(self.value), exact=True)

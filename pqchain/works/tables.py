@@ -11,12 +11,14 @@ import pandas as pd
 from pqchain.figures import MISSING, Kind, Unit, humanize
 from pqchain.render.table import Column, Shown, Table, verdict
 from pqchain.works.paper import Paper
+from pqchain.works.verdicts import FAILS, HOLDS
 
 
 def claim_table(claims: pd.DataFrame, caption: str = "Verdicts on statements.") -> Table:
     """Return a table of a frame of `Work.claims`, a row per statement and kind of number.
 
-    Below each statement are its interpretation and its sentence as printed.
+    Below each statement are its interpretation, its sentence as printed and, if it does not hold,
+    the readings of this sentence that hold by the same kind of numbers.
     """
     rows, remarks = [], []
     for _, group in claims.groupby(["paper", "claim_id"], sort=False):
@@ -30,7 +32,12 @@ def claim_table(claims: pd.DataFrame, caption: str = "Verdicts on statements.") 
             remarks.append("")
         quote = f"\u201c{first['quote']}\u201d" if first["quote"] else "Of ours, not of the source."
         reading = f"Read as: {first['reading']}." if first["reading"] else ""
-        remarks[-1] = " ".join(filter(None, (first["section"], quote, reading)))
+        failing = set(group.loc[group["verdict"] == FAILS, "source"])
+        same = claims[claims["source"].isin(failing) & (claims["sentence"] == first["sentence"])]
+        same = same[(same["verdict"] == HOLDS) & (same["paper"] == first["paper"])]
+        holding = dict.fromkeys(map(_reading, same.to_dict("records")))
+        others = "Readings that hold: " + (" ".join(holding) or "none.") if failing else ""
+        remarks[-1] = " ".join(filter(None, (first["section"], quote, reading, others)))
     return Table(
         columns=[*map(Column, ("statement", "verdict", "numbers", "evidence"))],
         rows=rows,
@@ -40,6 +47,10 @@ def claim_table(claims: pd.DataFrame, caption: str = "Verdicts on statements.") 
         source=[kind for kind in Kind if kind in set(claims["source"])],
         style="claims",
     )
+
+
+def _reading(row: Mapping[Any, Any]) -> str:
+    return f"{row['statement']}" + f" ({row['reading']})" * bool(row["reading"])
 
 
 def published_table(frame: pd.DataFrame) -> Table:

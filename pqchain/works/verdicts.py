@@ -2,12 +2,14 @@
 
 The standing states whether parameters were fitted to the table that makes the statement, and how
 the setting differs from the work's. So a fit cannot confirm its own table, and numbers from another
-setting neither confirm nor refute a statement: the verdict names the difference either way.
+setting neither confirm nor refute a statement: the verdict names the difference either way. A bound
+that pqchain chose never refutes one; the evidence gives the value from which the statement holds.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pqchain.errors import DataError
@@ -15,6 +17,15 @@ from pqchain.figures import Kind
 
 HOLDS = "holds"
 FAILS = "does not hold"
+THRESHOLD = "not at our threshold"
+"""In place of FAILS where a bound of pqchain's choice decides."""
+
+PROPERTY = "property of the algorithm"
+"""In place of HOLDS for what a run of pqchain's code shows without any timing."""
+
+MIXED = "mixed"
+"""Of a sentence, if its readings have different verdicts."""
+
 FITTED = "fitted"
 OPEN = "cannot be decided here"
 
@@ -30,12 +41,15 @@ HOLDS_HERE = tuple(f"{HOLDS} {difference}" for difference in ELSEWHERE)
 NOT_HERE = tuple(f"not {difference}" for difference in ELSEWHERE)
 """Verdicts in place of FAILS for numbers from another setting."""
 
-VERDICTS = (HOLDS, FAILS, *HOLDS_HERE, *NOT_HERE, FITTED, OPEN)
-
-HOLDING = (*HOLDS_HERE, HOLDS)
+HOLDING = (*HOLDS_HERE, PROPERTY, HOLDS)
 """Verdicts on a statement of which every part holds, the least similar setting first."""
 
-DECISIVE = (FAILS, *reversed(NOT_HERE), OPEN, FITTED, *HOLDING)
+FAILING = (*NOT_HERE, THRESHOLD, FAILS)
+"""Verdicts on a statement that does not hold, the least similar setting first."""
+
+VERDICTS = (*HOLDING, *FAILING, FITTED, OPEN)
+
+DECISIVE = (*reversed(FAILING), OPEN, FITTED, *HOLDING)
 """Verdicts on the parts of a statement, in order of precedence: the first one decides."""
 
 
@@ -62,7 +76,7 @@ class Standing:
         )
 
     def word(self, outcome: str) -> str:
-        """Return the verdict for `outcome`, which is HOLDS, FAILS or OPEN."""
+        """Return the verdict for `outcome`, which is HOLDS, FAILS, THRESHOLD or OPEN."""
         if outcome == OPEN:
             return OPEN
         # A fit agrees with its own table by construction, so that neither outcome is evidence.
@@ -70,7 +84,7 @@ class Standing:
             return FITTED
         # The other setting may be the cause of either outcome, so that neither is decisive.
         if self.elsewhere:
-            return f"{'not' if outcome == FAILS else HOLDS} {self.elsewhere[0]}"
+            return f"{HOLDS if outcome == HOLDS else 'not'} {self.elsewhere[0]}"
         return outcome
 
 
@@ -86,13 +100,13 @@ class Verdict:
     """
 
     outcome: str
-    """HOLDS, FAILS or OPEN, regardless of the standing."""
+    """HOLDS, FAILS, THRESHOLD or OPEN, regardless of the standing."""
     evidence: str
     source: str
     """The kind of the numbers, such as "measured"."""
     standing: Standing = SAME_SETTING
     margin: float = math.inf
-    """The factor by which a comparison that holds is away from failing."""
+    """The factor by which a comparison that holds is away from failing; below 1 if it fails."""
 
     def __post_init__(self) -> None:
         # A replay's clock is modelled. If its standing omits that, agreement with the work would be
@@ -107,9 +121,26 @@ class Verdict:
     @property
     def word(self) -> str:
         """The verdict as text, one of VERDICTS."""
-        return self.standing.word(self.outcome)
+        word = self.standing.word(self.outcome)
+        # A run of other code than the work's confirms and refutes nothing of the work.
+        if self.source == Kind.RUN:
+            return {HOLDS: PROPERTY, FAILS: f"not {CODE}"}.get(word, word)
+        return word
 
 
-def outcome(holds: bool | None) -> str:
-    """Return HOLDS or FAILS, or OPEN for None, which stands for an undecided comparison."""
-    return OPEN if holds is None else HOLDS if holds else FAILS
+def outcome(holds: bool | None, *, ours: bool = False) -> str:
+    """Return HOLDS, FAILS, THRESHOLD if the bound is `ours`, or OPEN for an undecided None."""
+    return OPEN if holds is None else HOLDS if holds else THRESHOLD if ours else FAILS
+
+
+def of_sentence(verdicts: Iterable[str]) -> str:
+    """Return the verdict on a sentence by those on its readings; MIXED if they differ.
+
+    It is contradicted (FAILS) only if all readings are, and holds only if all do, in the least
+    similar setting of them.
+    """
+    words = set(verdicts)
+    for alike in (HOLDING, FAILING, (OPEN, FITTED)):
+        if words <= set(alike):
+            return min(words, key=alike.index)
+    return MIXED

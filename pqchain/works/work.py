@@ -22,7 +22,7 @@ from pqchain.works import paper, papers, printed, readers
 from pqchain.works.comparisons import decide, deciding
 from pqchain.works.paper import Paper, Statement
 from pqchain.works.readers import NumberReader
-from pqchain.works.verdicts import FAILS, OPEN, Verdict
+from pqchain.works.verdicts import OPEN, Verdict, of_sentence
 
 CLAIMS = Contract.of(
     "claims",
@@ -40,17 +40,12 @@ def split_ours(claims: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return claims[~is_ours], claims[is_ours]
 
 
-def contradictions(by_print: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """Return the sentences that a work's numbers contradict in every reading, and in some reading.
+def by_sentence(claims: pd.DataFrame) -> pd.Series[str]:
+    """Return the verdict on each sentence, by paper and sentence, of rows of a claims frame.
 
-    Takes rows of a claims frame with the verdicts by the printed numbers. A sentence that makes
-    several statements is contradicted if every reading of one of them fails.
+    The rows are those of the works' sentences by some kinds of numbers.
     """
-    fails = by_print.assign(fails=by_print["verdict"] == FAILS)
-    readings = fails.groupby(["sentence", "statement"], sort=False)["fails"].agg(["all", "any"])
-    sentences = readings.groupby("sentence", sort=False).any()
-    contradicted = sentences.index[sentences["all"]].tolist()
-    return contradicted, sentences.index[sentences["any"] & ~sentences["all"]].tolist()
+    return claims.groupby(["paper", "sentence"], sort=False)["verdict"].agg(of_sentence)
 
 
 Frames = Mapping[str, pd.DataFrame]

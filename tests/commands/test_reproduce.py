@@ -43,7 +43,7 @@ def test_reproduce_fails_on_a_failed_computation_only(tmp_path, monkeypatch, run
     shown = run(["reproduce", "--output", str(tmp_path), "--only", "pqdpol", "--json"], 1).data
     assert shown["ok"] is False and len(shown["failures"]) == 1
     assert shown["operations_timed"]["failed"] == 1
-    assert shown["claims_checked_with_the_papers_numbers"]["holds"] > 0
+    assert shown["sentences_by_the_papers_numbers"]["holds"] > 0
 
 
 def test_uncreatable_folder_is_a_usage_error(tmp_path, monkeypatch, run):

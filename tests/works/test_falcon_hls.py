@@ -4,8 +4,9 @@ import pytest
 
 from pqchain.falcon import rtl
 from pqchain.figures import Kind
-from pqchain.works import registry
+from pqchain.works import printed, registry
 from pqchain.works.falcon_hls import work as falcon_hls
+from tests.frames import computed
 
 WORK = registry.get("falcon-hls")
 
@@ -40,6 +41,18 @@ def test_times_are_at_the_median_of_the_placements(monkeypatch) -> None:
     assert frame["note"] == "proxy device; median of 3 placements, 101.0 to 113.0 MHz"
     recorded["clock"] = clock(113.0)
     assert falcon_hls.engines()["note"].iloc[-1] == "proxy device; one placement"
+
+
+def test_ours_is_the_range_over_the_schedules() -> None:
+    frame = WORK.printed(frames=computed("falcon-hls"))
+    ranges = frame[frame["ours_low"].notna()]
+    assert len(ranges) == 7 and ranges["ours"].isna().all() and ranges["ratio"].isna().all()
+    times = ranges.query("table == 'table3' and printed_name == 'FALCON-512' and unit == 's'")
+    assert times[["ours_low", "ours_high"]].values.tolist() == [
+        pytest.approx([0.02074, 0.03832], 1e-3)
+    ]
+    text = [row[5].text for row in printed.table(ranges).rows]
+    assert text[2].replace("\N{NARROW NO-BREAK SPACE}", " ") == "20.74 ms to 38.32 ms"
 
 
 def test_few_resources_are_judged_with_block_rams(monkeypatch) -> None:

@@ -18,12 +18,14 @@ from pqchain.works.verdicts import (
     MACHINE,
     NOT_HERE,
     OPEN,
+    PROPERTY,
     SIZE,
+    THRESHOLD,
     VERDICTS,
     Standing,
 )  # fmt: skip
 
-OUTCOMES = (HOLDS, FAILS, OPEN)
+OUTCOMES = (HOLDS, FAILS, THRESHOLD, OPEN)
 
 STANDINGS = st.builds(
     Standing,
@@ -39,10 +41,10 @@ STANDINGS = st.builds(
 def test_only_the_published_setting_decides_and_fitted_values_confirm_nothing(outcome, standing):
     word = standing.word(outcome)
     assert word in VERDICTS
-    if word in (FAILS, HOLDS):
+    if word in (FAILS, HOLDS, THRESHOLD):
         assert not standing.elsewhere and not standing.fitted
     if word in NOT_HERE:
-        assert word == f"not {standing.elsewhere[0]}" and outcome == FAILS
+        assert word == f"not {standing.elsewhere[0]}" and outcome in (FAILS, THRESHOLD)
     if word in HOLDS_HERE:
         assert word == f"holds {standing.elsewhere[0]}" and outcome == HOLDS
     assert (word == OPEN) == (outcome == OPEN)
@@ -139,3 +141,79 @@ def test_quotient_agrees_within_the_rounding_of_the_print(printed, verdict):
     numbers = from_values(Kind.PUBLISHED, {(name, "x"): row for name, row in values.items()})
     check = {"kind": "quotient", "of": "a: x", "to": "b: x", "printed": "c: x"}
     assert decide([check], numbers).word == verdict
+
+
+def word_and_evidence(check: dict, source: str = Kind.PUBLISHED, **values: float) -> tuple:
+    """Return verdict and evidence of a check by numbers with the quantity x and rounding 0."""
+    numbers = from_values(source, {(name, "x"): value for name, value in values.items()})
+    result = decide([check], numbers)
+    return result.word, result.evidence
+
+
+@pytest.mark.parametrize(
+    ("check", "value", "verdict", "evidence"),
+    [
+        ({"kind": "similar"}, 1.596, THRESHOLD, "does not hold at 1.5, holds from 1.6"),
+        ({"kind": "similar"}, 0.25, THRESHOLD, "does not hold at 1.5, holds from 4"),
+        ({"kind": "similar"}, 1.1, HOLDS, "our choice: holds from 1.1"),
+        ({"kind": "ratio", "at_least": 2}, 1.9, FAILS, "is 1.9, stated at least 2"),
+    ],
+)  # fmt: skip
+def test_threshold_of_ours_refutes_nothing(check, value, verdict, evidence):
+    sides = {"of": "a: x", "to": "b: x"}
+    word, text = word_and_evidence(check | sides, a=value, b=1.0)
+    assert word == verdict
+    assert text.endswith(evidence)
+
+
+@pytest.mark.parametrize(
+    ("small", "verdict", "evidence"),
+    [
+        (1.0, HOLDS, "our choice: holds up to 3"),
+        (2.0, THRESHOLD, "does not hold at 2, holds up to 1.5"),
+        (4.0, FAILS, "a x 4 is not below b 3"),  # the order decides, and not our bound
+    ],
+)
+def test_by_far_gives_the_factor_up_to_which_it_holds(small, verdict, evidence):
+    check = {"kind": "less", "by": 2, "quantity": "x", "smaller": ["a"], "larger": ["b"]}
+    word, text = word_and_evidence(check, a=small, b=3.0)
+    assert word == verdict and text.endswith(evidence)
+
+
+@pytest.mark.parametrize(("ours", "verdict"), [(True, THRESHOLD), (False, FAILS)])
+def test_limit_refutes_only_if_the_source_gives_it(ours, verdict):
+    check = {"kind": "at_most", "cells": ["a: x"], "limit": 10, "ours": ours}
+    word, text = word_and_evidence(check, a=12.34)
+    assert word == verdict
+    assert ("holds from 12.4" in text) == ours
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"),
+    [
+        (9.143, FAILS), (9.24, FAILS), (9.25, HOLDS), (9.349, HOLDS), (9.36, HOLDS), (9.39, HOLDS),
+        (9.41, FAILS),
+    ],
+)  # fmt: skip
+def test_about_a_number_is_that_number_rounded_or_cut_off(value, verdict):
+    check = {"kind": "ratio", "about": 9.3, "of": "a: x", "to": "b: x"}
+    word, text = word_and_evidence(check, a=value, b=1.0)
+    assert word == verdict
+    assert ("cut off and not rounded" in text) == (9.35 < value < 9.4)
+
+
+@pytest.mark.parametrize(("value", "verdict"), [(0.5, PROPERTY), (2.0, f"not {CODE}")])
+def test_run_of_other_code_confirms_and_refutes_nothing(value, verdict):
+    assert decide(LESS, reader("run", a=(value, Standing()), b=(1.0, Standing()))).word == verdict
+    machine = Standing(elsewhere=(MACHINE,))
+    elsewhere = decide(LESS, reader("run", a=(0.5, machine), b=(1.0, Standing())))
+    assert elsewhere.word == "holds on this machine"
+
+
+def test_ranges_are_combined_by_their_ends():
+    one, several = Number(6.0), Number(2.5, ends=(2.0, 3.0))
+    assert (one / several).ends == (2.0, 3.0)
+    assert (several / one).ends == pytest.approx((1 / 3, 0.5))
+    assert (several + one).ends == (8.0, 9.0)
+    assert (several * several).ends == (4.0, 9.0)
+    assert (one / one).ends is None

@@ -9,7 +9,7 @@ import pytest
 from pqchain.errors import DataError, UnknownPaper
 from pqchain.installation import read_toml
 from pqchain.works import paper, papers, registry, tables
-from pqchain.works.work import CLAIMS, Bench, Work, contradictions
+from pqchain.works.work import CLAIMS, Bench, Work, by_sentence
 from tests.frames import computed
 from tests.works.expectations import SEEDS, WHY, text_of
 from tests.works.sixth.test_sixth import FOLDER
@@ -58,17 +58,21 @@ def claims(*rows: dict[str, str]) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("verdicts", "expected"),
     [
-        # (statement, verdict) of the readings of one sentence
-        ([("a", "does not hold"), ("a", "does not hold")], (["s"], [])),
-        ([("a", "does not hold"), ("a", "holds")], ([], ["s"])),
-        ([("a", "does not hold"), ("b", "holds")], (["s"], [])),
-        ([("a", "does not hold"), ("a", "cannot be decided here")], ([], ["s"])),
-        ([("a", "holds")], ([], [])),
+        (["does not hold", "does not hold"], "does not hold"),
+        (["does not hold", "holds"], "mixed"),
+        (["does not hold", "cannot be decided here"], "mixed"),
+        (["does not hold", "not at our threshold"], "not at our threshold"),
+        (["holds", "cannot be decided here"], "mixed"),
+        (["holds", "holds"], "holds"),
+        (["holds", "holds on this machine"], "holds on this machine"),
+        (["holds", "property of the algorithm"], "property of the algorithm"),
+        (["fitted", "cannot be decided here"], "cannot be decided here"),
     ],
 )
-def test_sentence_is_contradicted_if_every_reading_of_a_statement_fails(verdicts, expected):
-    rows = [{"sentence": "s", "statement": text, "verdict": word} for text, word in verdicts]
-    assert contradictions(claims(*rows)) == expected
+def test_sentence_is_contradicted_only_if_every_reading_is(verdicts, expected):
+    rows = [{"sentence": "s", "statement": word, "verdict": word} for word in verdicts]
+    other = {"sentence": "t", "verdict": "holds"}
+    assert by_sentence(claims(*rows, other)).tolist() == [expected, "holds"]
 
 
 def test_claim_table_has_every_verdict_and_the_sentence_once():
@@ -79,6 +83,18 @@ def test_claim_table_has_every_verdict_and_the_sentence_once():
     assert [row[1].text for row in table.rows] == ["holds", "not on this machine"]
     assert [row[3] for row in table.rows] == ["1; 2", "; setting: a PC"]
     assert table.html().count("A est rapide.") == table.html().count("A is fast.") == 1
+
+
+def test_refuted_reading_lists_those_that_hold():
+    about = {"sentence": "s", "claim_id": "a", "statement": "A is fast.", "reading": "all"}
+    rows = [about | {"verdict": "does not hold"}]
+    none = tables.claim_table(claims(*rows)).remarks
+    assert none[0].endswith("Readings that hold: none.")
+    rows += [about | {"claim_id": "b", "reading": "one", "verdict": "holds"}]
+    rows += [about | {"claim_id": "c", "reading": "c", "verdict": "holds", "source": "measured"}]
+    remarks = tables.claim_table(claims(*rows)).remarks
+    assert remarks[0].endswith("Readings that hold: A is fast. (one)")
+    assert "Readings that hold" not in "".join(remarks[1:])
 
 
 SENTENCES = """
