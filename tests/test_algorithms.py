@@ -13,7 +13,8 @@ from pqchain.algorithms import ALGORITHMS, FAMILIES, IMPLEMENTATIONS, Algorithm
 from pqchain.errors import DataError, UnknownAlgorithm, UnknownImplementation
 
 STATUSES = {
-    "standardised", "draft", "candidate", "superseded", "not selected", "withdrawn", "broken",
+    "standardised", "draft", "selected", "candidate", "superseded", "not selected", "withdrawn",
+    "broken",
 }  # fmt: skip
 
 

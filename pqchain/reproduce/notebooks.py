@@ -19,18 +19,8 @@ from pqchain.render.html import Markup
 from pqchain.render.table import Column, Shown, Table
 from pqchain.reproduce.outcome import Reproduction, WorkResults
 from pqchain.results import outputs
+from pqchain.works import verdicts
 from pqchain.works.printed import EXPLAINED
-from pqchain.works.verdicts import (
-    FAILS,
-    FITTED,
-    HOLDS,
-    HOLDS_HERE,
-    MIXED,
-    NOT_HERE,
-    OPEN,
-    PROPERTY,
-    THRESHOLD,
-)
 from pqchain.works.work import Work, by_sentence, split_ours
 
 RESULTS_VARIABLE = "PQCHAIN_RESULTS"
@@ -44,15 +34,15 @@ _LIMIT_SECONDS = {"quick": 600, "paper": 7200}
 TITLE = "Post-quantum cryptography in blockchains: published, and measured here"
 
 _WORDS = {
-    "hold": [HOLDS],
-    "do not": [FAILS],
-    "mixed": [MIXED],
-    "property": [PROPERTY],
-    "hold here": HOLDS_HERE,
-    "not here": NOT_HERE,
-    "threshold": [THRESHOLD],
-    "fitted": [FITTED],
-    "open": [OPEN],
+    "hold": [verdicts.HOLDS],
+    "do not": [verdicts.FAILS],
+    "mixed": [verdicts.MIXED],
+    "property": [verdicts.PROPERTY],
+    "hold here": verdicts.HOLDS_HERE,
+    "not here": verdicts.NOT_HERE,
+    "threshold": [verdicts.THRESHOLD],
+    "fitted": [verdicts.FITTED],
+    "open": [verdicts.OPEN],
     "equal": ["equal"],
     "explained": EXPLAINED,
     "different": ["different"],
@@ -222,13 +212,13 @@ def _counts(result: WorkResults) -> dict[tuple[str, str], int]:
     """Return the number of verdicts by group and title of their column."""
     claims, _ = split_ours(result.claims)
     is_print = claims["source"] == Kind.PUBLISHED
-    verdicts = {
+    columns = {
         "by the paper's numbers": by_sentence(claims[is_print]),
         "by numbers of pqchain": by_sentence(claims[~is_print]),
         "printed sizes": result.comparisons["sizes"]["verdict"],
     }
     return {
         (group, title): int(column.isin(words).sum())
-        for group, column in verdicts.items()
+        for group, column in columns.items()
         for title, words in _WORDS.items()
     }

@@ -81,7 +81,7 @@ def bound_text(
 ) -> str:
     """Return our bound and the value up to which (`least`) or from which the statement holds."""
     context = Context(prec=3, rounding=ROUND_FLOOR if least else ROUND_CEILING)
-    turns = Number(float(context.create_decimal(repr(value))), unit=unit)
+    turns = Number(float(context.create_decimal(repr(float(value)))), unit=unit)
     fails = "" if holds else f"does not hold at {Number(bound, unit=unit)}, "
     return f"our choice: {fails}holds {'up to' if least else 'from'} {turns}"
 
@@ -244,7 +244,7 @@ def _ratio(check: Check, of: NumberReader) -> Comparison:
         raise Undecided(f"no ratio: {of.noise}")
     ratio = upper / lower
     text = f"{described(check['of'])} {upper} over {described(check['to'])} {lower}"
-    text += f" is {ratio.value:.4g}"
+    text += " is " + " to ".join(f"{end:.4g}" for end in ratio.ends)
     if "at_least" in check:
         stated, text = check["at_least"], f"{text}, stated at least {check['at_least']}"
         # A ratio within its error of a bound could fall on either side in the next run.

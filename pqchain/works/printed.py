@@ -248,9 +248,8 @@ def _ours(
     try:
         number = rule.read(row, sources)
         # None of several possible values is chosen: it would be the one nearest to the print.
-        if number.ends:
-            return dict(zip(("ours_low", "ours_high"), number.ends, strict=True))
-        return {"ours": number.value}
+        names = ("ours_low", "ours_high") if len(number.ends) > 1 else ("ours",)
+        return dict(zip(names, number.ends, strict=True))
     except Undecided as error:
         return {"reason": str(error)}
 

@@ -10,8 +10,7 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, reduce
-from itertools import product
-from operator import add, mul, truediv
+from operator import add, mul
 from typing import Any
 
 import pandas as pd
@@ -63,8 +62,9 @@ class Number:
     """Uncertainty of the value: three standard errors, or the rounding of the print."""
     unit: str = ""
     standing: Standing = SAME_SETTING
-    ends: tuple[float, float] | None = None
-    """The least and the greatest of several values that are equally possible; None: one value."""
+    spread: float = 1.0
+    """The greatest over the least of several values that are equally possible, of which `value` is
+    the geometric mean."""
 
     @classmethod
     def median(cls, value: float, deviation: float, samples: int, *, over: float = 1) -> Number:
@@ -73,37 +73,38 @@ class Number:
         error = noise * MEDIAN_ERROR / math.sqrt(max(1, samples))
         return cls(value / over, noise, error, "s", _HERE)
 
+    @classmethod
+    def one_of(cls, least: float, most: float, unit: str, standing: Standing) -> Number:
+        """Return the number of several values that are equally possible."""
+        middle = math.sqrt(least * most)
+        return cls(middle, most - middle, most - middle, unit, standing, most / least)
+
+    @property
+    def ends(self) -> tuple[float, ...]:
+        """The least and the greatest of several possible values, or the only one."""
+        half = math.sqrt(self.spread)
+        return (self.value / half, self.value * half) if half > 1 else (self.value,)
+
     def __add__(self, other: Number) -> Number:
         noise, error = self.noise + other.noise, self.error + other.error
-        standing = self.standing & other.standing
-        ends = self._ends(add, other)
-        return Number(self.value + other.value, noise, error, self.unit, standing, ends)
+        standing, spread = self.standing & other.standing, max(self.spread, other.spread)
+        return Number(self.value + other.value, noise, error, self.unit, standing, spread)
 
     def __mul__(self, other: Number) -> Number:
         noise = self.noise * other.value + other.noise * self.value
         error = self.error * other.value + other.error * self.value
-        standing = self.standing & other.standing
-        ends = self._ends(mul, other)
-        return Number(self.value * other.value, noise, error, standing=standing, ends=ends)
+        standing, spread = self.standing & other.standing, self.spread * other.spread
+        return Number(self.value * other.value, noise, error, "", standing, spread)
 
     def __truediv__(self, other: Number) -> Number:
         value = self.value / other.value
         noise = value * (self.noise / self.value + other.noise / other.value)
         error = value * (self.error / self.value + other.error / other.value)
-        standing, ends = self.standing & other.standing, self._ends(truediv, other)
-        return Number(value, noise, error, standing=standing, ends=ends)
-
-    def _ends(
-        self, operation: Callable[[float, float], float], other: Number
-    ) -> tuple[float, float] | None:
-        if self.ends is None and other.ends is None:
-            return None
-        sides = ((number.value,) if not number.ends else number.ends for number in (self, other))
-        values = [operation(*pair) for pair in product(*sides)]
-        return min(values), max(values)
+        standing, spread = self.standing & other.standing, self.spread * other.spread
+        return Number(value, noise, error, "", standing, spread)
 
     def __str__(self) -> str:
-        return Unit(self.unit).text(rounded(self.value), exact=True)
+        return " to ".join(Unit(self.unit).text(rounded(end), exact=True) for end in self.ends)
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,9 +211,21 @@ def test_run_of_other_code_confirms_and_refutes_nothing(value, verdict):
 
 
 def test_ranges_are_combined_by_their_ends():
-    one, several = Number(6.0), Number(2.5, ends=(2.0, 3.0))
-    assert (one / several).ends == (2.0, 3.0)
+    one, several = Number(6.0), Number.one_of(2.0, 3.0, "s", Standing())
+    assert several.ends == pytest.approx((2.0, 3.0))
+    assert (one / several).ends == pytest.approx((2.0, 3.0))
     assert (several / one).ends == pytest.approx((1 / 3, 0.5))
-    assert (several + one).ends == (8.0, 9.0)
-    assert (several * several).ends == (4.0, 9.0)
-    assert (one / one).ends is None
+    assert (several * several).ends == pytest.approx((4.0, 9.0))
+    low, high = (several + one).ends
+    assert low <= 8.0 and high >= 9.0
+    assert (one / one).ends == (1.0,)
+
+
+@pytest.mark.parametrize(
+    ("most", "verdict"), [(5.0, OPEN), (3.0, "not on this clock"), (2.2, "not on this clock")]
+)
+def test_range_that_contains_a_bound_decides_nothing(most, verdict):
+    times = Number.one_of(2.0, most, "s", Standing(elsewhere=(CLOCK,)))
+    numbers = from_values(Kind.MODELLED, {("a", "x"): 40.0, ("b", "x"): times})
+    check = {"kind": "ratio", "about": 10, "of": "a: x", "to": "b: x"}
+    assert decide([check], numbers).word == verdict
