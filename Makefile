@@ -194,8 +194,8 @@ measurements: install ## measure every scheme with preset paper into data/measur
 bench-compare: install ## count wrong and missed differences of `pqchain compare` on this machine (30 minutes; BUSY=1: with a load on every core)
 	$(BIN)/python benchmarks/compare.py $(if $(BUSY),--busy)
 
-bench-chain: install ## measure block validation on 1, 2 and 4 threads, compared with a plain C loop
-	$(BIN)/python benchmarks/chain.py
+bench-chain: install ## measure block validation on 1, 2 and 4 threads, and signatures verified together, compared with single ones
+	$(BIN)/python benchmarks/chain.py && $(BIN)/python benchmarks/blocks.py
 
 fuzz-chain: install ## decode a million mutated blocks (2 to 3 minutes)
 	INPUTS=1000000 $(BIN)/python -m pytest -q -n 0 --timeout 0 tests/chain/test_block.py -k fuzzing

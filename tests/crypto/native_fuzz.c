@@ -154,6 +154,8 @@ static size_t verify_damaged(const library *l, const pq_scheme *scheme, const pq
             damage(signatures + at_signature, signature_bytes);
         } else if (kind == 3 && !shared) {
             damage(keys + i * key_bytes, key_bytes);
+        } else if (kind == 4 && draw() % 2) {
+            signature_bytes -= draw() % signature_bytes;
         }
         message_offsets[i] = at_message;
         signature_offsets[i] = at_signature;

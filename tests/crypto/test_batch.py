@@ -75,6 +75,10 @@ def test_swapped_messages_or_keys_are_found(name: str, implementation: str) -> N
 GROUPED = {
     "SLH-DSA-SHA2-128f": ("slhdsa/sha-ni", "slhdsa/avx2", "slhdsa/ref"),
     "SLH-DSA-SHAKE-128f": ("slhdsa/avx2", "slhdsa/ref"),
+    "ML-DSA-44": ("pqcp/avx2", "pqcp/avx512"),
+    "ML-DSA-65": ("pqcp/avx2", "pqcp/avx512"),
+    "Falcon-512": ("fn-dsa/avx2",),
+    "Falcon-padded-1024": ("fn-dsa/avx2",),
 }
 """Implementations that verify the signatures of a batch in groups."""
 

@@ -7,11 +7,14 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from pqchain.crypto import Kem, open_kem, open_signer
+from pqchain.crypto import Kem, Signer, open_kem, open_signer
 from pqchain.errors import BadLength, CryptoFailure, Unsupported, UsageError
 from pqchain_conform.vector import Vector
 
 Verify = Callable[[bytes, bytes, bytes, bytes], bool]
+
+IN_BATCH = "+batch"
+"""Ending of an implementation's name: each signature is verified within a batch of valid ones."""
 
 
 class Encapsulator:
@@ -86,9 +89,30 @@ def _verifier(name: str, algorithm: str) -> Verify | None:
     if name == "openssl":
         return openssl_verifier(algorithm) if algorithm.startswith("ML-DSA") else None
     try:
-        return open_signer(algorithm, name).verify
+        signer = open_signer(algorithm, name.removesuffix(IN_BATCH))
+        return _in_batch(signer) if name.endswith(IN_BATCH) else signer.verify
     except (Unsupported, UsageError):
         return None
+
+
+def _in_batch(signer: Signer) -> Verify:
+    """Return a verifier that puts each signature at another place among ten valid ones."""
+    public_key, secret_key = signer.generate_keypair()
+    messages = [bytes(200), b""] * 5
+    valid = [(message, signer.sign(message, secret_key), public_key) for message in messages[:2]]
+
+    def verify(message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
+        if context:  # a batch takes none
+            return signer.verify(message, signature, public_key, context)
+        place = (len(message) + sum(signature)) % (len(messages) + 1)
+        items = valid * 5
+        items.insert(place, (message, signature, public_key))
+        wrong = signer.verify_batch(*map(list, zip(*items, strict=True)))
+        if wrong not in ([], [place]):
+            raise AssertionError(f"only signature {place} may be wrong; got {wrong}")
+        return not wrong
+
+    return verify
 
 
 @cache

@@ -13,7 +13,7 @@ from time import perf_counter_ns
 
 from pqchain import algorithms
 from pqchain.errors import UnknownName
-from pqchain_conform.implementations import answer
+from pqchain_conform.implementations import IN_BATCH, answer
 from pqchain_conform.protocol import OPERATIONS
 
 
@@ -23,12 +23,15 @@ def main() -> None:
     parser.add_argument(
         "name", metavar="NAME", help="an implementation, such as liboqs-0.13/ref, or openssl"
     )
-    name = parser.parse_args().name
+    parser.add_argument("--batch", action="store_true", help="verify in batches of valid ones")
+    arguments = parser.parse_args()
+    name = arguments.name
     try:
         if name != "openssl":
             algorithms.implementation(name)
     except UnknownName as error:
         parser.error(str(error))
+    name += IN_BATCH * arguments.batch
     for line in sys.stdin:
         request = json.loads(line)
         operation, algorithm = request["operation"], request["algorithm"]

@@ -78,6 +78,28 @@ def test_verification_is_exact_at_every_boundary(name, implementation):
     assert misjudged(name, partial(implementations.accepts, implementation)) == []
 
 
+@pytest.mark.native
+@pytest.mark.parametrize(
+    ("name", "implementation"),
+    [
+        ("ML-DSA-44", "pqcp/avx2"),
+        ("ML-DSA-44", "pqcp/avx512"),
+        pytest.param("ML-DSA-65", "pqcp/avx2", marks=LONG),
+        pytest.param("ML-DSA-65", "pqcp/avx512", marks=LONG),
+        pytest.param("ML-DSA-87", "pqcp/avx2", marks=LONG),
+        ("Falcon-512", "fn-dsa/avx2"),
+        ("Falcon-padded-512", "fn-dsa/avx2"),
+        pytest.param("Falcon-1024", "fn-dsa/avx2", marks=LONG),
+        ("SLH-DSA-SHA2-128s", "slhdsa/sha-ni"),
+        ("SLH-DSA-SHAKE-128f", "slhdsa/avx2"),
+    ],
+)
+def test_batches_are_exact_at_every_boundary(name, implementation):
+    need(implementation, name)
+    in_batch = implementation + implementations.IN_BATCH
+    assert misjudged(name, partial(implementations.accepts, in_batch)) == []
+
+
 @pytest.mark.parametrize("name", ["ML-DSA-65", "ML-DSA-87", "Dilithium2"])
 def test_model_gives_the_expected_verdicts(name):
     model = oracles.model(name)

@@ -20,7 +20,7 @@ function(pqchain_pqcp)
   file(WRITE "${CMAKE_BINARY_DIR}/pqcp/openssl/boringssl_prefix_symbols_asm.h" "")
   file(GLOB kernels "${source}/${dsa}/native/x86_64/src/*.S" "${source}/${kem}/native/x86_64/src/*.S")
   set(flags_avx2 -mavx2 -mbmi -mbmi2 -mpopcnt -DS2N_BN_HIDE_SYMBOLS)
-  set(flags_avx512 ${flags_avx2} ${PQCHAIN_AVX512})
+  set(flags_avx512 ${flags_avx2} ${PQCHAIN_AVX512} -DPQ_VECTOR_BYTES=64)
   foreach(variant avx2 avx512)
     pqchain_library(pqcp-${variant} STANDARD 11 FLAGS ${flags_${variant}} VARIANT ${variant}
       FILES large_stack.c pqcp/keccak.c pqcp/mldsa.c pqcp/mlkem.c pqcp/pqcp_glue.c ${kernels}

@@ -2,8 +2,7 @@
 #ifndef PQCP_H
 #define PQCP_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "../pq_native.h"
 
 typedef struct {
     int (*keypair)(uint8_t *public_key, uint8_t *secret_key);
@@ -11,6 +10,7 @@ typedef struct {
                 const uint8_t *context, size_t context_bytes, const uint8_t *secret_key);
     int (*verify)(const uint8_t *signature, const uint8_t *message, size_t message_bytes,
                   const uint8_t *context, size_t context_bytes, const uint8_t *public_key);
+    void (*verify_group)(size_t count, const pq_signed signed_by[], uint8_t valid[]);
 } pqcp_signature;
 
 typedef struct {

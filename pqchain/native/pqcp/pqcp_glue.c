@@ -105,6 +105,46 @@ PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t mes
     return code == PQ_FAILED ? PQ_REJECTED : code;
 }
 
+/* Many enough that expanding the first key of a group again does not count. */
+PQ_INTERNAL size_t pq_group_signatures(const pq_scheme *scheme) {
+    return scheme->signature != NULL ? 32 : 1;
+}
+
+typedef struct {
+    const pq_batch *batch;
+    const uint64_t *indices;
+    size_t count;
+} group;
+
+static void verify_group(void *argument) {
+    const group *g = argument;
+    const pq_scheme *scheme = g->batch->scheme;
+    pq_signed signed_by[PQ_MOST_IN_GROUP] = {{NULL}};
+    uint8_t valid[PQ_MOST_IN_GROUP];
+    uint64_t verified[PQ_MOST_IN_GROUP];
+    size_t count = 0;
+    for (size_t i = 0; i < g->count; i++) {
+        signed_by[count] = pq_batch_item(g->batch, g->indices[i]);
+        g->batch->verdicts[g->indices[i]] = 0;
+        if (signed_by[count].signature_bytes == scheme->sizes.signature_max_bytes) {
+            verified[count++] = g->indices[i];
+        }
+    }
+    scheme->signature->verify_group(count, signed_by, valid);
+    for (size_t i = 0; i < count; i++) {
+        g->batch->verdicts[verified[i]] = valid[i];
+    }
+}
+
+PQ_INTERNAL void pq_verify_group(const pq_batch *batch, const uint64_t indices[], size_t count) {
+    group g = {batch, indices, count};
+    if (pq_with_stack(verify_group, &g) != PQ_OK) { /* no memory; a single call is no success either */
+        for (size_t i = 0; i < count; i++) {
+            batch->verdicts[indices[i]] = 0;
+        }
+    }
+}
+
 PQ_API int pq_encapsulate(const pq_scheme *scheme, uint8_t *ciphertext, uint8_t *shared_secret,
                           const uint8_t *public_key) {
     call c = {.scheme = scheme, .out = ciphertext, .second_out = shared_secret, .key = public_key};

@@ -120,17 +120,102 @@ PQ_API int pq_decode_keys(const pq_scheme *scheme, void *decoded, const uint8_t 
     return PQ_OK;
 }
 
+/* A padded signature has one length; an unpadded one has no zeros behind s2. */
+static int has_form(const pq_scheme *scheme, const uint8_t *signature, size_t signature_bytes) {
+    return signature_bytes > FALCON_NONCE_BYTES && signature[0] == HEADER + scheme->logn &&
+           (is_padded(scheme) ? signature_bytes == scheme->padded_bytes
+                              : signature[signature_bytes - 1] != 0);
+}
+
 PQ_API int pq_verify_decoded(const pq_scheme *scheme, const uint8_t *message, size_t message_bytes,
                              const uint8_t *signature, size_t signature_bytes,
                              const void *decoded) {
-    /* A padded signature has one length; an unpadded one has no zeros behind s2. */
-    if (signature_bytes == 0 || signature[0] != HEADER + scheme->logn ||
-        (is_padded(scheme) ? signature_bytes != scheme->padded_bytes
-                           : signature[signature_bytes - 1] == 0)) {
-        return PQ_REJECTED;
-    }
-    return falcon_rs_verify(scheme->logn, message, message_bytes, signature, signature_bytes,
-                            decoded)
+    return has_form(scheme, signature, signature_bytes) &&
+                   falcon_rs_verify(scheme->logn, message, message_bytes, signature,
+                                    signature_bytes, decoded, NULL)
                ? PQ_OK
                : PQ_REJECTED;
 }
+
+#ifdef __AVX2__ /* with shorter vectors a group needs as much time as its signatures */
+#include "../shake_lanes.h"
+
+PQ_INTERNAL size_t pq_group_signatures(const pq_scheme *scheme) {
+    (void)scheme;
+    return 32; /* many enough that decoding the first key of a group again does not count */
+}
+
+/* Append to a point what a block of SHAKE256 gives (specification, section 3.7). */
+static size_t append(uint16_t *point, size_t known, size_t n, const uint8_t block[SHAKE_256]) {
+    for (size_t at = 0; at < SHAKE_256 && known < n; at += 2) {
+        const uint32_t value = (uint32_t)block[at] << 8 | block[at + 1];
+        point[known] = (uint16_t)(value % FALCON_Q);
+        known += value < 5 * FALCON_Q; /* the largest multiple of q below 2^16 */
+    }
+    return known;
+}
+
+/* The points of up to SHAKE_LANES nonces and messages. */
+static void hash_to_points(uint16_t points[][FALCON_MAX_N], size_t count, const shake_input in[],
+                           size_t n) {
+    uint64_t states[SHAKE_LANES][25] = {{0}};
+    uint8_t blocks[SHAKE_LANES][SHAKE_256], *out[SHAKE_LANES];
+    size_t known[SHAKE_LANES], unfinished = 0;
+    shake_vector state[25];
+    shake_lanes(SHAKE_256, count, in, states);
+    for (size_t lane = 0; lane < SHAKE_LANES; lane++) {
+        for (size_t i = 0; i < 25; i++) {
+            state[i][lane] = states[lane][i];
+        }
+        out[lane] = blocks[lane];
+    }
+    for (size_t lane = 0; lane < count; lane++) {
+        known[lane] = append(points[lane], 0, n, (const uint8_t *)states[lane]);
+        unfinished += known[lane] < n;
+    }
+    while (unfinished > 0) {
+        shake_next(SHAKE_256, state, out);
+        for (size_t lane = 0; lane < count; lane++) {
+            if (known[lane] < n) {
+                known[lane] = append(points[lane], known[lane], n, blocks[lane]);
+                unfinished -= known[lane] == n;
+            }
+        }
+    }
+}
+
+PQ_INTERNAL void pq_verify_group(const pq_batch *batch, const uint64_t indices[], size_t count) {
+    const pq_scheme *scheme = batch->scheme;
+    uint16_t points[SHAKE_LANES][FALCON_MAX_N], decoded[FALCON_MAX_N];
+    const uint8_t *key = NULL; /* the one that is decoded */
+    int key_is_valid = 0;
+    for (size_t next = 0; next < count;) {
+        pq_signed hashed[SHAKE_LANES];
+        shake_input inputs[SHAKE_LANES];
+        uint64_t index[SHAKE_LANES];
+        size_t lanes = 0;
+        for (; next < count && lanes < SHAKE_LANES; next++) {
+            const pq_signed one = pq_batch_item(batch, indices[next]);
+            batch->verdicts[indices[next]] = 0;
+            if (has_form(scheme, one.signature, one.signature_bytes)) {
+                inputs[lanes] = (shake_input){{one.signature + 1, one.message},
+                                              {FALCON_NONCE_BYTES, one.message_bytes}};
+                hashed[lanes] = one;
+                index[lanes++] = indices[next];
+            }
+        }
+        hash_to_points(points, lanes, inputs, degree(scheme));
+        for (size_t lane = 0; lane < lanes; lane++) {
+            const pq_signed *one = &hashed[lane];
+            if (key == NULL || memcmp(key, one->public_key, public_key_bytes(scheme)) != 0) {
+                key = one->public_key;
+                key_is_valid = falcon_rs_decode(scheme->logn, decoded, key);
+            }
+            batch->verdicts[index[lane]] =
+                key_is_valid &&
+                falcon_rs_verify(scheme->logn, one->message, one->message_bytes, one->signature,
+                                 one->signature_bytes, decoded, points[lane]);
+        }
+    }
+}
+#endif

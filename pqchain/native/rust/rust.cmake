@@ -63,7 +63,11 @@ function(pqchain_crates)
     LIBRARIES "${CRATES_PREFIX}/avx2/libpqchain_crates.a" ${CMAKE_DL_LIBS} ${rust}
     VARIANT dispatch SOURCE ed25519-dalek VERSION 3.0.0 ORIGIN "crate ed25519-dalek 3.0.0")
   foreach(variant IN LISTS variants)
-    pqchain_library(fn-dsa-${variant} STANDARD 11
+    set(flags "")
+    if(variant STREQUAL "avx2")
+      set(flags -mavx2) # for the hashes of several signatures
+    endif()
+    pqchain_library(fn-dsa-${variant} STANDARD 11 FLAGS ${flags}
       FILES no_kem.c large_stack.c shake.c rust/falcon_glue.c falcon/codec.c falcon/ntt.c falcon/whole_key.c
       FOLDERS rust LIBRARIES "${CRATES_PREFIX}/${variant}/libpqchain_crates.a" ${CMAKE_DL_LIBS} ${rust}
       VARIANT ${variant} SOURCE fn-dsa VERSION 0.3.0 ORIGIN "crate fn-dsa 0.3.0")

@@ -78,10 +78,12 @@ pub unsafe extern "C" fn falcon_rs_decode(logn: u32, decoded: *mut u16, public_k
     true
 }
 
-/// Whether a signature, nonce and compressed s2 with any zeros after it, is valid.
+/// Whether a signature, nonce and compressed s2 with any zeros after it, is valid. The point to which
+/// nonce and message are hashed is computed unless it is given.
 ///
 /// # Safety
-/// Message and signature have as many bytes as stated; `decoded` is of `falcon_rs_decode`.
+/// Message and signature have as many bytes as stated; `decoded` is of `falcon_rs_decode`; `hashed` is
+/// null or has 2^logn numbers below 12289.
 #[no_mangle]
 pub unsafe extern "C" fn falcon_rs_verify(
     logn: u32,
@@ -90,6 +92,7 @@ pub unsafe extern "C" fn falcon_rs_verify(
     signature: *const u8,
     signature_bytes: usize,
     decoded: *const u16,
+    hashed: *const u16,
 ) -> bool {
     let message = crate::bytes(message, message_bytes);
     let signature = crate::bytes(signature, signature_bytes);
@@ -100,8 +103,12 @@ pub unsafe extern "C" fn falcon_rs_verify(
     if signature_bytes < NONCE_END || !codec::comp_decode(&signature[NONCE_END..], s2) {
         return false;
     }
-    let (nonce, original) = (&signature[1..NONCE_END], &HASH_ID_ORIGINAL_FALCON);
-    hash_to_point(nonce, &NO_KEY, &DOMAIN_NONE, original, message, point);
+    if hashed.is_null() {
+        let (nonce, original) = (&signature[1..NONCE_END], &HASH_ID_ORIGINAL_FALCON);
+        hash_to_point(nonce, &NO_KEY, &DOMAIN_NONE, original, message, point);
+    } else {
+        point.copy_from_slice(core::slice::from_raw_parts(hashed, 1 << logn));
+    }
     is_short(logn, point, s2, h)
 }
 
