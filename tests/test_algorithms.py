@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pqchain import algorithms, installation
 from pqchain.algorithms import ALGORITHMS, FAMILIES, IMPLEMENTATIONS, Algorithm
+from pqchain.crypto import unavailable_reason
 from pqchain.errors import DataError, UnknownAlgorithm, UnknownImplementation
 
 STATUSES = {
@@ -219,8 +220,9 @@ def test_any_text_is_an_algorithm_or_a_pqchain_error(name: str) -> None:
 
 def test_unknown_implementation_suggests_the_nearest() -> None:
     assert algorithms.implementation("liboqs-0.13/ref") is IMPLEMENTATIONS["liboqs-0.13/ref"]
-    with pytest.raises(UnknownImplementation, match=r"did you mean .*'liboqs-0\.13/avx2'"):
-        algorithms.implementation("liboqs/avx2")
+    for ask in (algorithms.implementation, unavailable_reason):
+        with pytest.raises(UnknownImplementation, match=r"did you mean .*'liboqs-0\.13/avx2'"):
+            ask("liboqs/avx2")
 
 
 @pytest.mark.parametrize(

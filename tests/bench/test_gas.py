@@ -204,9 +204,6 @@ def test_statements_and_units_name_their_source():
     assert {row["unit"] for row in statements()} == set(units())
     assert all(unit.source and unit.date and unit.rule for unit in units().values())
     assert all(row["source"] and row["date"] for row in clients().values() if "chain" in row)
-
-
-def test_gas_is_anchored_on_the_price_in_force():
     stated = {(row["algorithm"], row["unit"], row["gas"]) for row in statements()}
     # EIP-7904 measures 841 gas for ecrecover and proposes no price; 3000 is charged.
     assert (units()["evm"].anchor_price, units()["evm"].benchmark) == (3000, 841)

@@ -69,7 +69,7 @@ def test_messages_have_no_control_characters(tmp_path, run):
         assert "OWNED" in shown.err
 
 
-@pytest.mark.parametrize("line", ["papers round3", "doctor", "algorithms --implementations"])
+@pytest.mark.parametrize("line", ["papers round3", pytest.param("doctor", marks=pytest.mark.long)])
 def test_stdout_of_a_process_is_clean_json(line):
     done = process(*line.split(), "--json")
     assert done.returncode == 0, done.stderr

@@ -45,7 +45,7 @@ def tools() -> None:
 
 
 @pytest.mark.native
-@pytest.mark.parametrize("inside", ["", "src"])
+@pytest.mark.parametrize("inside", ["src", pytest.param("", marks=pytest.mark.long)])
 def test_authors_hawk_code_builds_into_a_library(tools, tmp_path, monkeypatch, inside):
     code = tmp_path / "authors" / inside
     code.mkdir(parents=True)

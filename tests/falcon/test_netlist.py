@@ -91,7 +91,9 @@ def test_another_degree_is_rejected_at_once(logn: int, chip: netlist.Netlist) ->
     assert attempt.cycles < 10
 
 
-@pytest.mark.parametrize("filled", [0, 1, 0x7F, 0x80])
+@pytest.mark.parametrize(
+    "filled", [0x7F, *(pytest.param(byte, marks=pytest.mark.long) for byte in (0, 1, 0x80))]
+)
 def test_request_without_a_key_fails_as_in_the_kernel(filled: int, chip: netlist.Netlist) -> None:
     request = bytearray([filled]) * 2048 + request_of(512)[2048:]
     status, _, response = kernel.run_request(request, 9)
@@ -101,7 +103,10 @@ def test_request_without_a_key_fails_as_in_the_kernel(filled: int, chip: netlist
     assert attempt.cycles < NO_KEY_CYCLES
 
 
-@pytest.mark.parametrize(("abort", "cycles"), [(0, 9_000), (0, 300_123), (1, 500), (1, 200_001)])
+EARLY = [pytest.param(*case, marks=pytest.mark.long) for case in ((0, 9_000), (1, 500))]
+
+
+@pytest.mark.parametrize(("abort", "cycles"), [(0, 300_123), (1, 200_001), *EARLY])
 def test_stopped_attempt_is_wiped_and_the_next_is_right(abort, cycles, chip):
     """A reset, or an abort by the host, which writes nothing to its memory."""
     response = bytearray(kernel.response_bytes(9))
