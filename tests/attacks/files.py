@@ -47,14 +47,7 @@ def all_kinds(data: bytes, rng: random.Random, count: int, *, text: bool) -> Ite
     yield from mutations(data, rng, count - share * (2 if text else 1), sector=16)
 
 
-def file_attack(
-    surface: str,
-    small: int,
-    large: int,
-    prepare: Callable[..., tuple[Path, Reads]],
-    *arguments: str,
-    text: bool = True,
-) -> Attack:
+def file_attack(surface, small, large, prepare, *arguments: str, text=True):
     """Return the attack on one of the files that `prepare` writes."""
 
     def prepared(folder: Path) -> tuple[Inputs, Try]:

@@ -24,9 +24,7 @@ def flips(data: bytes, places: Sequence[int], rng: random.Random, count: int) ->
         yield Input(f"bit {bit} of byte {place}", bytes(damaged))
 
 
-def mutations(
-    data: bytes, rng: random.Random, count: int, *, others: Sequence[bytes] = (), sector: int = 64
-) -> Iterator[Input]:
+def mutations(data, rng, count, *, others=(), sector=64):
     """Damage the bytes at random, also with parts of `others` of `sector` bytes."""
     for _ in range(count):
         damaged, changes = bytearray(data), []
@@ -36,9 +34,7 @@ def mutations(
         yield Input(", ".join(changes), bytes(damaged))
 
 
-def _damage(
-    data: bytearray, at: int, rng: random.Random, others: Sequence[bytes], sector: int
-) -> str:
+def _damage(data, at, rng, others, sector):
     kind = rng.randrange(9)
     length = rng.choice((1, 2, 4, 8, sector, sector * 4))
     if kind == 0 and data:

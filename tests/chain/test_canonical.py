@@ -119,9 +119,7 @@ def block_of(state: State, transactions: Sequence[Transaction]) -> bytes:
     return state.propose(transactions, proposer=bytes(32), timestamp=1).encode()
 
 
-def check_mode(
-    wallet: Wallet, mode: KeyMode, nonce: int, *, verifier: Verifier, limit: int = 40
-) -> None:
+def check_mode(wallet, mode, nonce, *, verifier, limit=40):
     """Alter each signature of a transaction in a key mode; every block is rejected."""
     wallet.key_mode = mode
     state = State.genesis({wallet.address: 10}, Rules(sealed=False))

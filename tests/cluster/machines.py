@@ -187,9 +187,7 @@ class Machines(ExitStack):
             raise RuntimeError(f"{command} ended with {done.returncode}: {done.stderr}")
         return done.stdout
 
-    def _start(
-        self, log: str, name: str, command: Sequence[str], prefix: Sequence[str] = (), **more: Any
-    ) -> subprocess.Popen[bytes]:
+    def _start(self, log, name, command, prefix=(), **more: Any):
         with (self.folder / f"{log}.log").open("ab") as file:
             return subprocess.Popen(
                 ["ip", "netns", "exec", name, *prefix, sys.executable, "-m", "dask", *command],

@@ -126,9 +126,7 @@ def counted(data: bytes) -> bytes:
 
 
 @pytest.fixture(scope="module", params=PROCESSORS, ids=lambda processor: processor.name)
-def open_emulated(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str, str], Emulated]:
+def open_emulated(request, tmp_path_factory):
     """Unpack the wheel, compile the driver, and return a function that opens an algorithm."""
     processor: Processor = request.param
     wheels = sorted((ROOT / "dist").glob(f"*{processor.name}.whl"))

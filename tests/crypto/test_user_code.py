@@ -106,9 +106,7 @@ QUICK = (
 """Kinds in `make test`; `make test-long` has all."""
 
 
-def command(
-    *words: str, seconds: float = 100.0, user_code: str = "20"
-) -> subprocess.CompletedProcess[str]:
+def command(*words: str, seconds=100.0, user_code="20"):
     """Run pqchain in a new process, which must end in time and without a traceback."""
     completed = subprocess.run(
         [sys.executable, "-m", "pqchain", *words], capture_output=True, text=True, check=False,

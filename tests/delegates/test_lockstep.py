@@ -102,9 +102,7 @@ _FAULTY = [
 """Scenarios in which locks, quorums, bytes and draws all matter."""
 
 
-def _counting_any(
-    self: core.Delegate, kind: int, view: int, rank: int, digest: bytes, signature: bytes
-) -> None:
+def _counting_any(self, kind, view, rank, digest, signature):
     digest = self.block.digest if self.block else digest
     self._votes[view, kind][rank] = (digest, signature)
     self._counts[view, kind, digest] += 1

@@ -14,9 +14,7 @@ from pqchain.falcon import FalconSigner, kernel, model
 from pqchain.works import papers
 
 
-def census(
-    algorithm: algorithms.Algorithm, secret_key: bytes, nonce: bytes, message: bytes, seed: bytes
-) -> list[int]:
+def census(algorithm, secret_key, nonce, message, seed):
     """Return the operation counts of one signature."""
     counts, logn = array("Q", [0] * 74), kernel.check_degree(int(algorithm.name[7:]))
     with kernel.request_of(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hls_kernels.tools.nist_drbg import NistDrbg
-from pqchain import algorithms, open_signer
+from pqchain import open_signer
 from pqchain.crypto import native
 from pqchain.errors import BadLength, BadType, CryptoFailure, Unsupported, UsageError
 from pqchain.falcon import FalconSigner, kernel, signer
@@ -21,9 +21,7 @@ def degree(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 
 
-def split_signature(
-    algorithm: algorithms.Algorithm, secret_key: bytes, message: bytes, seed: bytes
-) -> bytes:
+def split_signature(algorithm, secret_key, message, seed):
     """Sign through the split interface: one command per transform and sampler draw."""
     drbg = NistDrbg(seed)
     nonce, signature = drbg(40), bytearray(algorithm.signature_max_bytes)

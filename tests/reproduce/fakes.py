@@ -1,6 +1,5 @@
 """Synthetic measurements for tests of reproductions."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -8,9 +7,7 @@ import pandas as pd
 from tests import frames
 
 
-def fake_measure(
-    change: Callable[[pd.DataFrame], None] | None = None,
-) -> Callable[..., pd.DataFrame]:
+def fake_measure(change=None):
     """Return a replacement of `bench.measure`."""
 
     def measure(names: list[str], *, preset: str, **options: object) -> pd.DataFrame:

@@ -6,13 +6,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pqchain.errors import DataError, UnknownPaper
+from pqchain.errors import DataError
 from pqchain.installation import read_toml
 from pqchain.works import paper, papers, registry, tables
-from pqchain.works.work import CLAIMS, Bench, Work, by_sentence
+from pqchain.works.work import CLAIMS, by_sentence
 from tests.frames import computed
 from tests.works.expectations import SEEDS, WHY, text_of
-from tests.works.sixth.test_sixth import FOLDER
 
 
 def test_works_are_in_report_order():
@@ -31,22 +30,11 @@ def test_works_do_not_import_each_other():
         assert imported <= {file.parent.name}, file
 
 
-def test_unknown_work_is_rejected():
-    with pytest.raises(UnknownPaper, match="did you mean 'pqdpol'"):
-        registry.get("pqdpool")
-
-
 @pytest.mark.parametrize("work", registry.works(), ids=lambda work: work.key)
 def test_without_clock_nothing_is_measured(work):
     frames = computed(work.key)
     assert list(work.failures(frames)) == []
     assert work.facts({}) == {}
-
-
-def test_work_of_data_only_is_complete():
-    work = Work(FOLDER)
-    assert work.algorithms() == ("Falcon-512",)
-    assert work.compute(Bench()) == {}
 
 
 def claims(*rows: dict[str, str]) -> pd.DataFrame:

@@ -7,7 +7,7 @@ import pytest
 from pqchain import bench, reproduce, results
 from pqchain.reproduce import notebooks
 from pqchain.works import registry
-from pqchain.works.work import Work
+from pqchain.works.work import Bench, Work
 from tests import frames
 from tests.reproduce.fakes import no_pages
 from tests.works.sixth.work import FLIGHT, Sixth
@@ -59,6 +59,8 @@ def test_published_times_are_next_to_measured_ones(reproduction):
 
 
 def test_work_of_data_only_needs_no_class(tmp_path):
-    reproduction = reproduction_of(tmp_path, Work(FOLDER))
+    work = Work(FOLDER)
+    assert (work.algorithms(), work.compute(Bench())) == (("Falcon-512",), {})
+    reproduction = reproduction_of(tmp_path, work)
     claims = reproduction.claims.set_index("claim_id")
     assert claims.loc["pigeons-are-slower", "verdict"] == "cannot be decided here"
