@@ -16,7 +16,7 @@ from pqchain import algorithms
 from pqchain.algorithms import Algorithm
 from pqchain.checks import NAME, integer, is_name, number
 from pqchain.errors import DataError, UnknownAlgorithm, UsageError
-from pqchain.results.measurements import algorithms_of, choose, require_columns
+from pqchain.results.measurements import algorithms_of, choose, chosen_names, require_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,6 +124,13 @@ class Costs:
                 for name in (*algorithms.SIGNATURE_OPERATIONS, algorithms.DECODE_KEY, "anchor")
             ),
         )
+
+    @property
+    def verifier(self) -> str:
+        """The implementation that verifies; "" if the times are not measured on a machine."""
+        named, measured, _ = self.source.partition(" on ")
+        known = measured and not self.is_given
+        return named.rpartition("verify ")[2].partition(",")[0] if known else ""
 
     def require(self, *operations: str) -> Costs:
         """Return self if the times of these operations are known. Raises MissingCosts otherwise."""
@@ -236,14 +243,20 @@ class CostTable(Mapping[str, Costs]):
         return len(self.rows)
 
 
-def from_frame(measurements: pd.DataFrame, implementation: str | None = None) -> CostTable:
+def from_frame(
+    measurements: pd.DataFrame,
+    implementation: str | Mapping[str, str] | None = None,
+    *,
+    variant: str | None = None,
+) -> CostTable:
     """Return the costs of every signature scheme with measured signing or verification.
 
     Times are medians in seconds, NaN where an operation was not measured: `Costs.require` raises
     for those that a model needs. The time to decode a key is 0 where it was not measured. Sizes are
-    those of the registry, the mean where the length varies. `implementation` is by default chosen
-    per algorithm by `choose`. A scheme that is not in the registry, or was given by numbers, counts
-    as user-defined. Raises DataError if the frame lacks columns or has no such scheme.
+    those of the registry, the mean where the length varies. `implementation` is that of all, or by
+    algorithm where it was measured; otherwise each operation has its fastest, or with `variant`
+    the code that `choose` finds for works. A scheme that is not in the registry, or was given by
+    numbers, counts as user-defined. Raises DataError if the frame lacks columns or has no scheme.
     """
     needed = ("algorithm", "implementation", "operation", "median_seconds", "status", "reason")
     require_columns(measurements, needed, "a measurement frame")
@@ -252,14 +265,19 @@ def from_frame(measurements: pd.DataFrame, implementation: str | None = None) ->
     for algorithm in algorithms_of(measurements):
         if algorithm.kind != "signature":
             continue
-        chosen = choose(measurements, algorithm.name, implementation=implementation)
+        wanted, name = implementation, algorithm.name
+        if isinstance(wanted, Mapping):
+            offered = set(measurements.loc[measurements["algorithm"] == name, "implementation"])
+            wanted = wanted[name] if wanted.get(name) in offered else None
+        chosen = choose(measurements, name, implementation=wanted, variant=variant)
         measured = {name: row for name, row in chosen.items() if row["status"] == "ok"}
         if lacking := [name for name in algorithm.operations if name not in measured]:
-            gaps.append((algorithm.name, _why(chosen, lacking, implementation)))
+            gaps.append((algorithm.name, _why(chosen, lacking, wanted)))
         if not {"sign", "verify"} & set(measured):
             continue
         first = next(iter(measured.values()))
-        source = f"{first['implementation']} on {machine}"
+        timed = {name: row for name, row in measured.items() if name in algorithm.operations}
+        source = f"{chosen_names(timed)} on {machine}"
         if first["implementation"] == algorithms.GIVEN:
             source = algorithm.source
         elif algorithm.name not in algorithms.ALGORITHMS:
@@ -270,7 +288,9 @@ def from_frame(measurements: pd.DataFrame, implementation: str | None = None) ->
             f"{name}_seconds": float(measured.get(name, unknown)["median_seconds"])
             for name in algorithm.operations
         }
-        seconds["decode_key_seconds"] = float(decoding["median_seconds"])
+        # A part of the verification, although other load may slow one of two measurements more.
+        parts = float(decoding["median_seconds"]), seconds["verify_seconds"]
+        seconds["decode_key_seconds"] = parts[0] if math.isnan(parts[1]) else min(parts)
         sizes: Any = {name: getattr(algorithm, name) for name in _SIZES}
         rows.append(Costs(algorithm=algorithm.name, **sizes, **seconds, source=source))
     if not rows:

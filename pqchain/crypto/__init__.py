@@ -19,7 +19,7 @@ from pqchain.crypto.native_signers import BlsSigner, CheckedKeys, FalconRecovery
 from pqchain.errors import Unsupported
 
 __all__ = [
-    "BlsSigner", "CheckedKeys", "Kem", "RecoverableSigner", "Signer", "obstacle",
+    "BlsSigner", "CheckedKeys", "Kem", "RecoverableSigner", "Signer", "candidates", "obstacle",
     "open_kem", "open_scheme", "open_signer", "unavailable_reason",
 ]  # fmt: skip
 
@@ -56,6 +56,18 @@ def _choose(algorithm_name: str, implementation: str | None) -> tuple[Algorithm,
             f"{implementation}"
         )
     return algorithm, implementation
+
+
+def candidates(name: str) -> list[str]:
+    """Return the implementations among which the fastest is measured, in the registry's order.
+
+    They run here; portable code counts only where its library has no other.
+    """
+    known = algorithms.get(name).implementations
+    usable = [row for row in known if not obstacle(row)]
+    usable = [row for row in usable if algorithms.implementation(row).is_candidate] or usable
+    special = {row.partition("/")[0] for row in usable if not row.endswith("/ref")}
+    return [row for row in usable if not (row.endswith("/ref") and row[:-4] in special)]
 
 
 def open_signer(name: str, implementation: str | None = None) -> Signer:

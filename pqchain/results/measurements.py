@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms
@@ -23,7 +23,7 @@ MEASUREMENT = Contract.of(
 )
 
 PREFERRED_IMPLEMENTATION = "liboqs-0.13/avx2"
-"""Preferred implementation for measured costs; if it was not measured, the fastest one."""
+"""Preferred implementation of works, whose own code it resembles."""
 
 _ROW = (
     "name", "kind", "nist_level", "public_key_bytes", "secret_key_bytes", "signature_bytes",
@@ -73,14 +73,17 @@ def choose(
     algorithm: str,
     *,
     implementation: str | None = None,
-    variant: str = "",
+    variant: str | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Return the measured rows, by operation, of the algorithm's preferred implementation.
+    """Return the measured rows of an algorithm, by operation: by default the fastest of each.
 
-    `implementation` selects it; otherwise `variant`, the part after the slash ("ref"), restricts
-    the choice if any implementation has it. The order of preference is: most operations measured,
-    the library that the registry lists first (an unlisted one is last), PREFERRED_IMPLEMENTATION,
-    smallest sum of medians. Empty if nothing matches. Raises DataError for a repeated operation.
+    `implementation` selects one, or those of `chosen_names`. Code that is kept for comparisons, and
+    that of users, counts only without other code. Decoding keys is that of the verification.
+
+    With `variant`, the part after the slash ("ref") or "" for any, all rows are of one
+    implementation, as works need them: of that variant if there is one, with most operations
+    measured, of the library that the registry lists first, PREFERRED_IMPLEMENTATION, and least sum
+    of medians, in this order. Empty if nothing matches. Raises DataError for a repeated operation.
     """
     by_implementation: dict[str, dict[str, dict[Any, Any]]] = {}
     for row in measurements[measurements["algorithm"] == algorithm].to_dict("records"):
@@ -90,10 +93,16 @@ def choose(
             raise DataError(f"the measurements have {cell} twice; keep one of the runs")
         rows[row["operation"]] = row
     if implementation is not None:
-        return by_implementation.get(implementation, {})
+        named = dict(part.rsplit(" ", 1) for part in implementation.split(", ") if " " in part)
+        if not named:
+            return by_implementation.get(implementation, {})
+        parts = ((part, by_implementation.get(of, {})) for part, of in named.items())
+        return {part: rows[part] for part, rows in parts if part in rows}
+    known = algorithms.ALGORITHMS.get(algorithm)
+    if variant is None:
+        return _fastest(by_implementation, known.implementations if known else ())
     # Without an implementation of that variant, all remain candidates.
     fitting = [name for name in by_implementation if variant and name.endswith("/" + variant)]
-    known = algorithms.ALGORITHMS.get(algorithm)
     libraries = [name.partition("/")[0] for name in known.implementations] if known else []
 
     def rank(name: str) -> tuple[int, int, bool, float, str]:
@@ -109,6 +118,35 @@ def choose(
         return (-len(measured), position, is_other, math.fsum(measured), name)
 
     return by_implementation.get(min(fitting or by_implementation, key=rank, default=""), {})
+
+
+def _fastest(
+    by_implementation: Mapping[str, Mapping[str, dict[Any, Any]]], offered: Collection[str]
+) -> dict[str, dict[str, Any]]:
+    known = algorithms.IMPLEMENTATIONS
+    listed = [name for name in by_implementation if name in offered]
+    preferred = [name for name in listed if name in known and known[name].is_candidate]
+    chosen: dict[str, dict[str, Any]] = {}
+    for rows in map(by_implementation.__getitem__, preferred or listed or by_implementation):
+        for operation, row in rows.items():
+            best = chosen.setdefault(operation, row)
+            seconds = (row["status"] != "ok", row["median_seconds"])
+            if seconds < (best["status"] != "ok", best["median_seconds"]):
+                chosen[operation] = row
+    # A part of the verification, hence of the code that verifies.
+    if chosen.pop(algorithms.DECODE_KEY, None) and "verify" in chosen:
+        of_verifier = by_implementation[chosen["verify"]["implementation"]]
+        if row := of_verifier.get(algorithms.DECODE_KEY):
+            chosen[algorithms.DECODE_KEY] = row
+    return chosen
+
+
+def chosen_names(rows: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return whose rows these are: one implementation, or "sign a/b, verify c/d"."""
+    names = {name: row["implementation"] for name, row in rows.items()}
+    if len(set(names.values())) < 2:
+        return next(iter(names.values()), "")
+    return ", ".join(f"{operation} {name}" for operation, name in names.items())
 
 
 def require_columns(frame: pd.DataFrame, columns: Collection[str], name: str) -> None:

@@ -205,8 +205,10 @@ class Answer:
             return size
         # An interval around 1 shows no difference.
         if verification.low < 1 < verification.high:
-            return f"{size} No difference in verification time ({verification.text()})."
-        return f"{size} A verification takes {verification.text()} the time of today's."
+            time = f"No difference in verification time ({verification.text()})"
+        else:
+            time = f"A verification takes {verification.text()} the time of today's"
+        return f"{size} {time}{text.codes(self.inline, self.algorithm)}."
 
     def _capacity(self) -> str:
         def kept(mode: str) -> str:

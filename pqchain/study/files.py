@@ -150,7 +150,10 @@ def input_rows(plan: Plan) -> list[tuple[str, Any, str, str, str]]:
         if name in ("title", "checked") or (name == "valid_until" and value is None) or idle:
             continue
         if isinstance(value, Mapping):
-            value = [f"{algorithm} {share:g}" for algorithm, share in value.items()]
+            value = [
+                f"{algorithm} {entry if isinstance(entry, str) else format(entry, 'g')}"
+                for algorithm, entry in value.items()
+            ]
         if isinstance(value, (tuple, list)):
             value = ", ".join(value)
         rows.append((name, "none" if value == "" else value, row.unit, row.about, source))

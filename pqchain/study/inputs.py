@@ -44,6 +44,9 @@ class ChainInputs:
     valid_until: Annotated[date | None, Doc("last day of the chain's rules as described")] = None
     algorithms: Annotated[tuple[str, ...], Doc("signature schemes to compare")]
     baseline: Annotated[str, Doc("scheme of today; empty for none")] = "ECDSA-secp256k1"
+    implementations: Annotated[
+        Mapping[str, str], Doc("code of the chain's clients by scheme; others: the fastest here")
+    ] = field(default_factory=dict)
     migration: Annotated[
         Mapping[str, Annotated[float, Ge(0), Le(1)]], Doc("share of each scheme; they add up to 1")
     ] = field(default_factory=dict)

@@ -323,7 +323,7 @@ def _resolve(groups: dict[str, dict[str, Any]], own_schemes: Sequence[Costs]) ->
     """Replace the names of schemes by those of the registry; yield the problems with others."""
     for table, name in (
         ("chain", "algorithms"), ("chain", "baseline"), ("chain", "migration"),
-        ("limits", "gas_prices"),
+        ("chain", "implementations"), ("limits", "gas_prices"),
     ):  # fmt: skip
         value = groups[table].get(name)
         entries = value if isinstance(value, (list, tuple, Mapping)) else [value] if value else []

@@ -24,7 +24,6 @@ from pqchain.costs import AggregateCosts, Costs, CostTable
 from pqchain.errors import Unsupported, UsageError
 from pqchain.figures import Figure
 from pqchain.results import machine
-from pqchain.results.measurements import PREFERRED_IMPLEMENTATION
 from pqchain.study import validation
 from pqchain.study.figures import QUANTITIES, framed, models
 from pqchain.study.migration import DAY_SECONDS, Migration
@@ -66,6 +65,8 @@ class CostSamples:
     """
 
     passes: tuple[CostTable, ...]
+    usual: CostTable | None = None
+    """Costs by the implementations that the registry lists first; None if they are not known."""
     spread: tuple[tuple[str, str, float], ...] = ()
     """(algorithm, time, relative deviation of single operations), where samples are known."""
     drift: float = 1.0
@@ -140,9 +141,10 @@ def known(plan: Plan, measurements: pd.DataFrame | None = None) -> CostSamples |
         return CostSamples((_of(plan, papers.costs(plan.costs.removeprefix("paper:"))),))
     if measurements is None:
         return None
-    table = _of(plan, costing.from_frame(measurements))
+    table = _of(plan, costing.from_frame(measurements, _named(plan)))
+    usual = _of(plan, costing.from_frame(measurements, _usual(plan)))
     spread = tuple(variation.spread(table, measurements))
-    return CostSamples((table,), spread, variation.drift(table, [measurements]))
+    return CostSamples((table,), usual, spread, variation.drift(table, [measurements]))
 
 
 def measured(
@@ -156,19 +158,19 @@ def measured(
     chosen, asked = preset or presets.preset(), [*SIGNATURE_OPERATIONS, DECODE_KEY]
     # The study states the variation over all passes, instead of a warning about each.
     options: Any = {"preset": chosen, "rounds": 1, "progress": progress, "warn": False}
-    tables, measurements = [], []
+    named, tables, measurements = _named(plan), [], []
     spreads: dict[tuple[str, str], list[float]] = {}
     # One round in each pass, so that a slow phase of the machine falls into one pass of all schemes
     # and not into all passes of one scheme.
     for _ in range(passes):
         frames = [
-            operations.measure(name, asked, _implementations(name), **options)
+            operations.measure(name, asked, named.get(name) or crypto.candidates(name), **options)
             for name in (*names, *plan.only_observed)
         ]
         joined = pd.concat(frames, ignore_index=True)
         joined.attrs = frames[0].attrs
         measurements.append(joined)
-        table = _of(plan, costing.from_frame(joined))
+        table = _of(plan, costing.from_frame(joined, named))
         if BLS in (plan.votes.vote_aggregation, plan.transaction.transaction_aggregation):
             deviation = 0.0
             with suppress(Unsupported):
@@ -179,13 +181,22 @@ def measured(
         for algorithm, name, deviation in variation.spread(table, joined):
             spreads.setdefault((algorithm, name), []).append(deviation)
     spread = ((*key, float(np.median(several))) for key, several in spreads.items())
-    return CostSamples(tuple(tables), tuple(spread), variation.drift(tables[0], measurements))
+    usual = _of(plan, costing.from_frame(joined, _usual(plan)))
+    drift = variation.drift(tables[0], measurements)
+    return CostSamples(tuple(tables), usual, tuple(spread), drift)
 
 
-def _implementations(name: str) -> list[str] | None:
-    offered = algorithms.get(name).implementations
-    usable = PREFERRED_IMPLEMENTATION in offered and not crypto.obstacle(PREFERRED_IMPLEMENTATION)
-    return [PREFERRED_IMPLEMENTATION] if usable else None
+def _named(plan: Plan) -> dict[str, str]:
+    """Return the implementations that a plan names and that run here, by scheme."""
+    named = plan.chain.implementations.items()
+    return {name: row for name, row in named if not crypto.obstacle(row)}
+
+
+def _usual(plan: Plan) -> dict[str, str]:
+    names = (*plan.names, *plan.only_observed)
+    known = [name for name in names if name in algorithms.ALGORITHMS]
+    first = {name: rows[0] for name in known if (rows := crypto.candidates(name))}
+    return first | _named(plan)
 
 
 def _median(rows: Sequence[Any], names: Iterable[str]) -> Any:
@@ -345,6 +356,7 @@ def sample(
         {name: (model.figures(), model.limit) for name, model in by_name.items()}
         for by_name in (models(plan, times.drawn(number), seed=number) for number in numbers)
     ]
+    usual = models(plan, times.usual, seed=0) if times.usual else {}
     figures, limits = {}, {}
     for algorithm in drawn[0]:
         by_draw = [draw[algorithm][0] for draw in drawn]
@@ -352,12 +364,24 @@ def sample(
         # At the median capacity and above it, the few draws whose queue has an end are no answer.
         if row["capacity_per_second"].value <= plan.chain.transactions_per_second:
             row["latency_seconds"] = row["latency_seconds"].within(*[math.nan] * 3)
+        if algorithm in usual:
+            of_usual = usual[algorithm].figures()["verification_ratio"].value
+            row["verification_ratio"] = _including(row["verification_ratio"], of_usual)
         figures[algorithm] = row
         # The most frequent limit, and of equally frequent ones the first drawn.
         limits[algorithm] = Counter(draw[algorithm][1] for draw in drawn).most_common(1)[0][0]
     costs = times.middle
     calibration = validation.calibrate(plan, costs)
     return Findings(plan, costs, figures, limits, calibration, draws, warnings)
+
+
+def _including(figure: Figure, value: float) -> Figure:
+    """Return a figure whose interval includes a value of other implementations."""
+    if not math.isfinite(value) or figure.low <= value <= figure.high:
+        return figure
+    low, high = min(figure.low, value), max(figure.high, value)
+    source = f"{figure.source}; the interval includes the implementations that are usual"
+    return replace(figure, low=low, high=high, source=source)
 
 
 def _over(draws: Sequence[Figure]) -> Figure:

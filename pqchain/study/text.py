@@ -236,6 +236,14 @@ def _proof_price(findings: Findings) -> Iterator[str]:
     )
 
 
+def codes(findings: Findings, algorithm: str) -> str:
+    """Return a phrase with the code of both sides of a ratio of verifications; "" if unknown."""
+    pair = [findings.costs[name].verifier for name in (algorithm, findings.plan.chain.baseline)]
+    if not all(pair):
+        return ""
+    return f" (by {pair[0]}, today's by {pair[1]}; the interval spans passes and implementations)"
+
+
 def _from_baseline(findings: Findings, best: str) -> str:
     row, baseline = findings.figures[best], findings.plan.chain.baseline
     size, time = row["transaction_bytes_ratio"], row["verification_ratio"]
@@ -243,6 +251,7 @@ def _from_baseline(findings: Findings, best: str) -> str:
     # An interval around 1 shows no difference.
     if time.low < 1 < time.high:
         verification = f"no difference in verification: {time.text()}"
+    verification += codes(findings, best)
     return f"From {baseline} to {best}: transactions {size.text()} the bytes, {verification}."
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from pqchain import algorithms
 from pqchain.errors import DataError
-from pqchain.results.measurements import algorithms_of, choose, user_scheme_provenance
+from pqchain.results.measurements import algorithms_of, choose, chosen_names, user_scheme_provenance
 from tests.frames import all_three, timed_operations
 
 
@@ -27,7 +27,8 @@ def test_choose_accepts_variant_and_name():
         assert list(rows) == ["generate_keypair", "sign", "verify"]
         return {row["implementation"] for row in rows.values()}
 
-    assert chosen() == {"liboqs-0.13/avx2"}
+    assert chosen() == {"liboqs-0.13/ref"}
+    assert chosen(variant="") == {"liboqs-0.13/avx2"}
     assert chosen(variant="ref") == {"liboqs-0.13/ref"}
     assert chosen(variant="cortex-m4") == {"liboqs-0.13/avx2"}
     assert chosen(implementation="liboqs-0.13/ref") == {"liboqs-0.13/ref"}
@@ -56,6 +57,23 @@ def test_choose_takes_an_unlisted_library_last():
     )
     rows = choose(frame, "Falcon-512")
     assert {row["implementation"] for row in rows.values()} == {"liboqs-0.13/ref"}
+
+
+def test_choose_takes_the_fastest_of_each_operation_without_code_for_comparisons():
+    frame = timed_operations(
+        *all_three("Falcon-512", "liboqs-0.7.1/avx2", 0.01),
+        *all_three("Falcon-512", "liboqs-0.13/avx2", 0.2),
+        ("Falcon-512", "fn-dsa/avx2", "sign", 0.3, "ok"),
+        ("Falcon-512", "fn-dsa/avx2", "verify", 0.1, "ok"),
+        ("Falcon-512", "fn-dsa/avx2", "decode_key", 0.05, "ok"),
+        ("Falcon-512", "falcon/kernel", "decode_key", 0.01, "ok"),
+    )
+    rows = choose(frame, "Falcon-512")
+    assert {name: row["median_seconds"] for name, row in rows.items()} == {
+        "generate_keypair": 0.2, "sign": 0.2, "verify": 0.1, "decode_key": 0.05,
+    }  # fmt: skip
+    named = chosen_names(rows)
+    assert chosen_names(choose(frame, "Falcon-512", implementation=named)) == named
 
 
 @pytest.mark.parametrize(

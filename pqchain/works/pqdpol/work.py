@@ -121,7 +121,7 @@ def _kept() -> tuple[float, float]:
 
 def _measured(measurements: pd.DataFrame) -> CostTable:
     try:
-        return from_frame(measurements)
+        return from_frame(measurements, variant="")  # of the library that the work used
     except DataError:
         return CostTable(rows=(), source=Kind.MEASURED)
 
