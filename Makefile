@@ -200,7 +200,7 @@ bench-chain: install ## measure block validation on 1, 2 and 4 threads, and sign
 fuzz-chain: install ## decode a million mutated blocks (2 to 3 minutes)
 	INPUTS=1000000 $(BIN)/python -m pytest -q -n 0 --timeout 0 tests/chain/test_block.py -k fuzzing
 
-bench-hawk: install ## compare pqchain's Hawk with Falcon and with the times of its authors' C code
+bench-hawk: install ## compare pqchain's Hawk with Falcon
 	$(BIN)/python benchmarks/hawk.py
 
 bench-keys: install ## measure secret-key validation, compared with signing

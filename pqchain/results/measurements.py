@@ -136,8 +136,8 @@ def _fastest(
     # A part of the verification, hence of the code that verifies.
     if chosen.pop(algorithms.DECODE_KEY, None) and "verify" in chosen:
         of_verifier = by_implementation[chosen["verify"]["implementation"]]
-        if row := of_verifier.get(algorithms.DECODE_KEY):
-            chosen[algorithms.DECODE_KEY] = row
+        if decoding := of_verifier.get(algorithms.DECODE_KEY):
+            chosen[algorithms.DECODE_KEY] = decoding
     return chosen
 
 

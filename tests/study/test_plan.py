@@ -83,9 +83,8 @@ def test_each_input_is_declared_once_with_meaning_unit_and_default():
     assert rows["block_bytes"] == ("chain", "B", "needed")
     assert rows["block_seconds"][1] == "s"
     assert rows["rate_bits_per_second"] == ("network", "bit/s", "the law's")
-    assert {key for key, *_ in input_rows(load("ethereum"))} <= {
-        *rows, "migration", "gas_prices", "implementations",
-    }  # fmt: skip
+    mappings = ("migration", "gas_prices", "implementations")
+    assert {key for key, *_ in input_rows(load("ethereum"))} <= {*rows, *mappings}
     assert {name for name, row in INPUTS.items() if row.default is MISSING} == {
         "algorithms", "transactions_per_second", "block_bytes", "block_seconds", "nodes", "law",
     }  # fmt: skip
