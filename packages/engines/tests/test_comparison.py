@@ -11,7 +11,7 @@ import pytest
 
 from pqchain import installation, results
 from pqchain.commands.main import main
-from pqchain_engines import cometbft, comparison, simplex, tables
+from pqchain_engines import cometbft, comparison, prices, simplex, tables
 
 TERMS = {"simplex": simplex, "cometbft": cometbft}
 
@@ -101,8 +101,10 @@ def test_stored_runs_of_simplex_with_few_validators_are_within_the_goal():
     frame, skills = sound("simplex")
     assert (skills.loc[["latency_seconds", "ratio"], "no_effect_skill"] > 0.999).all()
     outside = frame[frame["status"] == "outside"]
-    # In one of 72 runs a validator did not vote for a block that was final already.
-    assert outside["quantity"].tolist() == ["sent_messages"]
+    # In one setup a validator does not vote for a block that is final already; in another, the
+    # effect is -0.11 % in the engine and -0.14 % in the model.
+    assert outside["quantity"].tolist() == ["sent_messages", "ratio"]
+    assert outside["effect_percent"].abs().max() < 0.11
     assert len(frame[frame["quantity"] == "latency_seconds"]) >= 60
 
 
@@ -115,10 +117,19 @@ def test_the_recorded_skill_is_that_of_the_stored_runs(engine):
     pd.testing.assert_frame_equal(same, computed, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("engine", ["simplex"])
+def test_stored_runs_are_charged_the_stored_prices(engine):
+    names = ["sign_seconds", "verify_seconds"]
+    runs = comparison.stored(engine)
+    charged = runs[runs["mode"] == "virtual"].set_index("algorithm")[names].drop_duplicates()
+    price = prices.stored(engine).set_index("algorithm")[names]
+    pd.testing.assert_frame_equal(charged.sort_index(), price.loc[sorted(charged.index)])
+
+
 def runs(**columns):
-    """Return stored runs of simplex with 5 validators, Ed25519 and Falcon-padded-512."""
-    frame = comparison.stored().iloc[:2].copy()
-    assert frame["algorithm"].tolist() == ["Ed25519", "Falcon-padded-512"]
+    """Return stored runs of simplex with 4 validators, Ed25519 and ML-DSA-44."""
+    frame = virtual("simplex").iloc[4:6].reset_index(drop=True)
+    assert frame["algorithm"].tolist() == ["Ed25519", "ML-DSA-44"]
     return frame.assign(**columns)
 
 
@@ -135,7 +146,7 @@ def test_a_goal_is_a_share_of_the_effect():
     assert (ratio["status"], ratio["error_percent"]) == ("outside", pytest.approx(-50, abs=1))
     times = compared[compared["quantity"] == "latency_seconds"]
     assert times["status"].tolist() == ["within", "outside"]
-    assert times["links_value"].tolist() == pytest.approx([3 * 0.105] * 2)
+    assert times["links_value"].tolist() == pytest.approx(list(3 * frame["link_latency_seconds"]))
     assert times["no_effect_value"].tolist()[1] == times["model_value"].tolist()[0]
     assert math.isnan(times["no_effect_value"].tolist()[0])
     skills = comparison.skill(compared).set_index("quantity")
@@ -154,7 +165,7 @@ def test_repeats_give_the_noise_and_small_effects_no_information():
     noise = compared.set_index(["quantity", "algorithm"])["noise_percent"]
     one = noise["latency_seconds", "Ed25519"]
     assert one == pytest.approx(1.96 * 1.25 / math.sqrt(3), rel=1e-2)
-    assert noise["ratio", "Falcon-padded-512"] == pytest.approx(math.sqrt(2) * one, rel=1e-2)
+    assert noise["ratio", "ML-DSA-44"] == pytest.approx(math.sqrt(2) * one, rel=1e-2)
     ratio = compared[compared["quantity"] == "ratio"].iloc[0]
     assert ratio["status"] == "no information"
     row = comparison.skill(compared).set_index("quantity").loc["ratio"]

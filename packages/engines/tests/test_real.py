@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pqchain_engines import evm, frames, prices, registry, runner
+from pqchain_engines import comparison, evm, frames, prices, registry, runner
 from pqchain_engines.setup import Setup
 
 pytestmark = [pytest.mark.long, pytest.mark.native]
@@ -31,6 +31,19 @@ def test_simplex_takes_three_hops_and_runs_are_equal():
         assert 0.15 < row["latency_seconds"] < 0.15 + 40 * row["verify_seconds"] + 1e-3
         # Each of 4 validators sends each other two votes, and the leader sends the block.
         assert (row["votes"], row["blocks"]) == (24, 3)
+
+
+def test_simplex_reproduces_a_stored_run_with_the_stored_prices():
+    stored = comparison.stored("simplex")
+    row = stored[(stored["mode"] == "virtual") & (stored["algorithm"] != "Ed25519")].iloc[0]
+    setup = prices.with_prices("simplex", Setup(
+        algorithm=row["algorithm"], nodes=int(row["nodes"]), heights=int(row["heights"]), warmup=3,
+        latency_seconds=row["link_latency_seconds"], block_bytes=int(row["block_bytes"]),
+        rate_bits_per_second=row["rate_bits_per_second"], seed=int(row["seed"]),
+    ))  # fmt: skip
+    run = frames.summarize(runner.run("simplex", [setup])).iloc[0]
+    names = ["digest", "sign_seconds", "verify_seconds", "latency_seconds", "sent_bytes"]
+    assert run[names].equals(row[names])
 
 
 def test_simplex_recovers_from_a_killed_validator():
