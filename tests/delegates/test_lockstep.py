@@ -83,6 +83,12 @@ def test_delegates_and_model_agree_to_the_nanosecond() -> None:
     check_part(0, 100)
 
 
+def test_blocks_with_the_certificate_of_their_parent_agree_with_the_model() -> None:
+    voting = {"exchange": "broadcast", "vote_phases": 2, "certificates": "next-block"}
+    case = scenario(nodes=4, network=named("star"), blocks=3, block_bytes=20_000, **voting)
+    assert compare(case).is_live
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(1, 11))
 def test_delegates_and_model_agree_in_2000_scenarios(part: int) -> None:
