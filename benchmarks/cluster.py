@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 import pandas as pd
@@ -51,8 +51,8 @@ def alternating(rounds: int) -> Iterator[str]:
 
 
 def interval(values: list[float]) -> tuple[float, float]:
-    """Return mean and half-width of the 95 % interval."""
-    return sum(values) / len(values), half_width(values)
+    """Return median and half-width of its 95 % interval; NaN below six values."""
+    return median(values), half_width(values)
 
 
 def overlap(first: tuple[float, float], second: tuple[float, float]) -> bool:

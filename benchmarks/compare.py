@@ -24,7 +24,7 @@ from harness import table
 from pqchain.bench import noise
 from pqchain.bench.comparing import FASTER, SAME, SLOWER, UNDECIDED
 from pqchain.bench.variation import median_over_min
-from pqchain.results.statistics import wilson
+from pqchain.results.statistics import share_interval
 
 CHANGES = {"same code": 1.0, "5 % slower": 1.05}
 
@@ -109,7 +109,7 @@ def main() -> None:
 
 
 def _rate(count: int, total: int) -> str:
-    low, high = wilson(count, total)
+    low, high = share_interval(count, total)
     return f"{count / total:.1%} ({low:.1%} to {high:.1%})"
 
 

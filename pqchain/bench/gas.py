@@ -70,7 +70,7 @@ def measure_gas(
 
     Returns a frame, one row per scheme, verifier and unit: algorithm; verifier, its version; unit,
     a key of `gas_units.units()`; anchor, anchor_verifier, anchor_gas; gas (median over rounds), low
-    and high (95 % interval of that median, by a bootstrap of the rounds), benchmark_gas (the same
+    and high (95 % interval of that median; NaN below six rounds), benchmark_gas (the same
     at the unit's second price); verify_seconds (slowest signature, median over rounds; the given
     time of a scheme that is given by numbers), and of that decode_key_seconds and
     decode_signature_seconds where the verifier's interface has these parts; word_seconds (each
@@ -82,7 +82,7 @@ def measure_gas(
     """
     if anchor_gas is not None and not 0 < anchor_gas < 1e9:
         raise UsageError(f"anchor_gas must be above 0 and below 1e9; got {anchor_gas}")
-    checks.integer("rounds", rounds, least=2, most=MAX_ROUNDS)  # two make an interval
+    checks.integer("rounds", rounds, least=2, most=MAX_ROUNDS)
     schemes = list(map(registry.get, algorithms))
     if others := [row.name for row in schemes if row.kind != "signature"]:
         raise UsageError(f"every algorithm must be a signature scheme; got {', '.join(others)}")
@@ -254,12 +254,13 @@ def check_anchor(frame: pd.DataFrame) -> str:
         return "P-256 over ecrecover: not measured here."
     row = rows.to_dict("records")[0]
     middle, low, high = (row[end] / row["anchor_gas"] for end in ("gas", "low", "high"))
+    interval = statistics.interval_text(low, high)
     stated = {(row["algorithm"], row["source"]): row["gas"] for row in statements()}
     force = stated["ECDSA-P256", "EIP-7951, final"] / units()["evm"].anchor_price
     measured = "EIP-7904, analysis of 2026-06-10"
     benchmark = stated["ECDSA-P256", measured] / stated["ecrecover", measured]
     return (
         f"P-256 ({row['verifier']}) over ecrecover ({row['anchor_verifier']}): {middle:.2f} "
-        f"({low:.2f} to {high:.2f}); {force:.2f} in force, {benchmark:.2f} by EIP-7904's "
+        f"({interval}); {force:.2f} in force, {benchmark:.2f} by EIP-7904's "
         "measurements of the slowest client for each."
     )

@@ -21,7 +21,7 @@ from pqchain.bench.variation import MAX_MEDIAN_OVER_MIN as MAX_MEDIAN_OVER_MIN
 from pqchain.bench.variation import median_over_min
 from pqchain.checks import integer
 from pqchain.errors import Unsupported
-from pqchain.results.statistics import wilson
+from pqchain.results.statistics import share_interval
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ class Noise:
 
     def text(self) -> str:
         """Return what the numbers mean for comparisons of versions, a line each."""
-        low, high = wilson(self.differ, self.compared)
+        low, high = share_interval(self.differ, self.compared)
         differ, needed = self.differ / self.compared, self.runs_for_resolution
         busy = f", above {MAX_MEDIAN_OVER_MIN:g}: times are not ranked"
         more = f"more than {comparing.MAX_RUNS} of each side: stop other programs"

@@ -192,7 +192,7 @@ def witness_table(witness: pd.DataFrame) -> Table:
         "algorithm", _IMPLEMENTATION, Column("instructions", key="cpu_flags"), "witness_bytes",
         "verify_seconds", "byte_seconds", ratio, Column("95 %"), "block_seconds",
     ]  # fmt: skip
-    intervals = _intervals(witness[["low_ratio", "high_ratio"]], "")
+    intervals = _intervals(witness[["low_ratio", "high_ratio"]], "no interval")
     note = (
         "Slowest of several signatures, by Python. Witness: a Pay-to-Merkle-Root input (BIP-360, "
         "draft) with a leaf at depth 1. block seconds: a block of 4,000,000 bytes of such "
@@ -202,12 +202,8 @@ def witness_table(witness: pd.DataFrame) -> Table:
 
 
 def _intervals(ends: pd.DataFrame, missing: str) -> list[str]:
-    return [
-        f"{figures.significant(low)} to {figures.significant(high)}"
-        if math.isfinite(low)
-        else missing
-        for low, high in ends.itertuples(index=False)
-    ]
+    pairs = zip(*(ends[end].map(figures.significant) for end in ends), strict=True)
+    return [missing if figures.MISSING in pair else " to ".join(pair) for pair in pairs]
 
 
 def quartile_table(quartiles: pd.DataFrame) -> Table:
@@ -305,6 +301,8 @@ def _price_table(frame: pd.DataFrame, added: Iterable[str]) -> Table:
     notes = [f"Verifiers that clients of chains run: {', '.join(chains)}."]
     notes += [f"{unit.title}: {_anchor(frame, unit)}. {unit.rule}." for unit in units().values()]
     notes += added
+    priced = frame[frame["status"] == "ok"]
+    notes += ["No intervals: fewer than 6 rounds."] * bool(priced["low"].isna().any())
     notes += [
         f"{row['verifier']}: {row['reason']}."
         for row in frame[frame["algorithm"] == ""].to_dict("records")

@@ -17,6 +17,7 @@ from pqchain.errors import markdown, visible
 from pqchain.render.notebook import Output
 from pqchain.results import Contract, machine
 from pqchain.results.measurements import choose
+from pqchain.results.statistics import MAX_MEDIAN_OVER_MIN as MAX_MEDIAN_OVER_MIN
 
 _log = logging.getLogger("pqchain.bench")
 
@@ -34,9 +35,6 @@ QUARTILES = Contract.of(
     ("Int64", "samples"),
     ("float64", "q1_cycles median_cycles q3_cycles q1_seconds median_seconds q3_seconds"),
 )
-
-MAX_MEDIAN_OVER_MIN = 1.1
-"""Bound of `median_over_min` for runs whose times are published or ranked."""
 
 
 def median_over_min(measurements: pd.DataFrame) -> float:

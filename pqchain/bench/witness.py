@@ -68,8 +68,8 @@ def measure_witness(
     (processor instructions that it requires); witness_bytes (Pay-to-Merkle-Root, see
     `witness_bytes`); verify_seconds (slowest of several signatures, median over rounds),
     byte_seconds (verify_seconds / witness_bytes); byte_ratio (relative to Schnorr of libsecp256k1
-    in the same round, median), low_ratio and high_ratio (95 % interval of that median, by a
-    bootstrap of the rounds); block_seconds (witnesses of 4,000,000 bytes on one processor); status
+    in the same round, median), low_ratio and high_ratio (95 % interval of that median; NaN
+    below six rounds); block_seconds (witnesses of 4,000,000 bytes on one processor); status
     ("ok", "unsupported") and reason. Raises UsageError for values out of range and for a KEM, and
     UnknownAlgorithm.
     """

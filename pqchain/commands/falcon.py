@@ -73,14 +73,14 @@ def rtl(*, form: values.Format = values.TEXT) -> int:
     frames = {
         "engines": registry.get("falcon-hls").models()["engines"](),
         "times": engine.times(), "cycles": engine.cycles(), "cells": engine.cells(),
-        "model": engine.compare_with_model(), "area_time": engine.area_time(),
+        "model": engine.compare_with_model(), "cores": engine.cores(),
         "boards": engine.boards(), "leaks": engine.timing_leakage(),
         "printed_table2": papers.table("falcon-hls", "table2"),
         "printed_table3": papers.table("falcon-hls", "table3"),
     }  # fmt: skip
     provenance = {name: engine.figures()[name] for name in ("clock", "tools")}
     data = {name: console.records(frame) for name, frame in frames.items()}
-    shown = [frames[name] for name in ("engines", "times", "cycles", "model", "area_time")]
+    shown = [frames[name] for name in ("engines", "times", "cycles", "model", "cores")]
     return console.show(
         form, {**data, **provenance, "limits": list(engine.LIMITS)},
         *(Table.of(frame, list(frame.columns)) for frame in shown),

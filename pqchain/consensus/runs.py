@@ -17,7 +17,7 @@ from pqchain.consensus.view import NEVER, Array, ArrayEqMixin, Outcome
 from pqchain.errors import PqchainError
 from pqchain.figures import Kind
 from pqchain.results import Contract
-from pqchain.results.statistics import half_width
+from pqchain.results.statistics import half_width, median_interval
 
 Mode = Literal["model", "virtual", "loopback", "netns", "cluster"]
 
@@ -65,7 +65,7 @@ RUNS = Contract(
             "",
             ("str", "mode kind transport datagram_sha256"),
             ("Int64", "sent_messages sent_bytes"),
-            ("float64", "cpu_seconds latency_half_width_seconds"),
+            ("float64", "cpu_seconds latency_low_seconds latency_high_seconds"),
             ("float64", "predicted_latency_seconds prediction_error_percent"),
             ("float64", "plain_latency_seconds over_plain_percent"),
         ).columns,
@@ -75,12 +75,12 @@ RUNS = Contract(
 
 Columns: those of "consensus"; mode, kind (modelled, replayed or measured), transport, sent_messages
 and sent_bytes (in the whole run; empty if modelled), cpu_seconds (of all nodes; NaN unless
-measured), latency_half_width_seconds (of the 95 % interval of the mean over the heights; NaN if
-modelled or for one height), predicted_latency_seconds (by the law "host" for measured runs; else
-NaN), prediction_error_percent (its relative error), plain_latency_seconds (of the same over plain,
-for a run over a transport in virtual time; else NaN), over_plain_percent (relative cost of the
-transport) and datagram_sha256 (of all datagrams over native in virtual time, equal for equal
-scenarios; else empty).
+measured), latency_low_seconds and latency_high_seconds (95 % interval of the median over the
+heights; NaN if modelled or below six heights), predicted_latency_seconds (by the law "host" for
+measured runs; else NaN), prediction_error_percent (its relative error), plain_latency_seconds (of
+the same over plain, for a run over a transport in virtual time; else NaN), over_plain_percent
+(relative cost of the transport) and datagram_sha256 (of all datagrams over native in virtual time,
+equal for equal scenarios; else empty).
 """
 
 GROUP = ("algorithm", "nodes", "delegates", "network", "exchange", "vote_phases", "proposal")
@@ -184,11 +184,10 @@ class Run(ArrayEqMixin):
         return total / self.transactions / SECOND
 
     @property
-    def half_width_seconds(self) -> float:
-        """Half-width in seconds of the mean latency's 95 % confidence interval; NaN if modelled."""
-        if self.mode == "model":
-            return math.nan
-        return half_width(height.latency_seconds for height in self.final)
+    def latency_interval(self) -> tuple[float, float]:
+        """The 95 % interval of the median latency of a height in seconds; NaN if modelled."""
+        heights = () if self.mode == "model" else self.final
+        return median_interval(height.latency_seconds for height in heights)
 
     @property
     def error_percent(self) -> float:
@@ -241,7 +240,8 @@ class Run(ArrayEqMixin):
             "rivals": sum(height.rivals for height in self.heights),
             "status": "ok",
             "kind": str(self.kind),
-            "latency_half_width_seconds": self.half_width_seconds,
+            "latency_low_seconds": self.latency_interval[0],
+            "latency_high_seconds": self.latency_interval[1],
             "predicted_latency_seconds": self.predicted_seconds,
             "prediction_error_percent": self.error_percent,
             "plain_latency_seconds": self.plain_seconds,
@@ -263,11 +263,11 @@ def failed(scenario: Scenario, error: PqchainError) -> dict[str, Any]:
 
 
 def over_seeds(sweep: pd.DataFrame) -> pd.DataFrame:
-    """Return means and 95 % confidence intervals over runs that differ only in their seed.
+    """Return medians and 95 % confidence intervals over runs that differ only in their seed.
 
     Columns: those of GROUP and costs, seeds (number of runs), live (share of live runs),
-    latency_seconds and throughput_per_second (means of live runs), and for both a column with the
-    suffix _half_width: Student's t times the standard error; NaN for fewer than two live runs.
+    latency_seconds and throughput_per_second (medians of live runs), and for both a column with the
+    suffix _half_width, of `statistics.half_width`; NaN for fewer than six live runs.
     """
     checked = results.check(sweep, SWEEP)
     rows = []
@@ -277,7 +277,7 @@ def over_seeds(sweep: pd.DataFrame) -> pd.DataFrame:
         row = dict(zip([*GROUP, "costs"], keys, strict=True))
         row |= {"seeds": len(group), "live": float(group["is_live"].mean())}
         for name in ("latency_seconds", "throughput_per_second"):
-            row[name] = float(live[name].mean())
+            row[name] = float(live[name].median())
             row[f"{name}_half_width"] = half_width(live[name])
         rows.append(row)
     return pd.DataFrame(rows)

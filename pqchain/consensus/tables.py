@@ -15,7 +15,8 @@ _SIZES = ("algorithm", "network", "nodes", "delegates")
 _MEANS = ("latency_seconds", "throughput_per_second")
 _RESULTS = (*_SIZES, *_MEANS, "transactions_per_block")
 _PREDICTED = (
-    Column("± 95 %", key="latency_half_width_seconds", numeric=True),
+    Column("95 % from", key="latency_low_seconds", numeric=True),
+    Column("to", key="latency_high_seconds", numeric=True),
     "predicted_latency_seconds",
     "prediction_error_percent",
 )

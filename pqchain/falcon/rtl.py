@@ -14,6 +14,7 @@ import pandas as pd
 from pqchain import installation
 from pqchain.errors import DataError
 from pqchain.falcon import model
+from pqchain.figures import Kind
 
 ENGINE = model.SigningEngine(
     name="the engine in RTL",
@@ -144,31 +145,21 @@ def boards() -> pd.DataFrame:
     return _clocks(rows, keys, "cells", "sha256").reset_index()
 
 
-def slices(frame: pd.DataFrame) -> pd.Series[float]:
-    """Return the area of cores with the columns lut_total, flip_flop, dsp and block_ram_36k.
-
-    It is lut_total / 4 + flip_flop / 8 + 102.4 dsp + 116.2 block_ram_36k, a convention of papers
-    that compare FPGA cores.
-    """
-    logic = frame["lut_total"] / 4 + frame["flip_flop"] / 8
-    return logic + (102.4 * frame["dsp"] + 116.2 * frame["block_ram_36k"])
-
-
-AREA_TIME_COLUMNS = [
-    "core", "degree", "platform", "lut", "flip_flop", "dsp", "block_ram_36k", "seconds", "slices",
-    "area_time", "kind", "contains", "source",
+CORE_COLUMNS = [
+    "core", "degree", "platform", "lut", "flip_flop", "dsp", "block_ram_36k", "block_ram_18k",
+    "seconds", "kind", "contains", "source",
 ]  # fmt: skip
 
 _CONTAINS = "one attempt: no hash, no products modulo q, no encoding"
 
 
-def area_time() -> pd.DataFrame:
-    """Compare area and time of the engine with those of published cores, smallest product first.
+def cores() -> pd.DataFrame:
+    """Return area and time of the engine and of published cores, the quickest first.
 
-    Columns: `AREA_TIME_COLUMNS`. `slices` is the area by `slices`, lut includes LUTs used as
-    memory, and `area_time` is slices times seconds.
-    `kind` is "published", "derived" (from printed ratios), or "routed, proxy" for the engine, whose
-    cells are those of xc7 after synthesis and whose clock is that of an ECP5. Raises DataError.
+    Columns: `CORE_COLUMNS`; lut includes LUTs used as memory. Cells and clock of a row are of one
+    device. Products of area and time are not compared, because the cells of the devices differ.
+    `kind` is "published", "derived" (from printed ratios) or "routed" for the engine on an ECP5.
+    Raises DataError.
     """
     path = installation.data("falcon") / "cores.csv"
     try:
@@ -176,18 +167,15 @@ def area_time() -> pd.DataFrame:
     except (OSError, ValueError) as error:
         raise DataError(f"cannot read {path}: {error}; restore the file") from error
     published = published.assign(seconds=published["milliseconds"] / 1e3)
-    engines = cells().query("family == 'xc7' and module == 'design_hierarchy'")
+    engines = cells().query("family == 'ecp5' and module == 'design_hierarchy'")
     engines = engines.assign(lut=engines["lut_total"])
     engine = times().dropna(subset=["seconds"]).merge(engines, on="configuration")
     engine = engine.assign(
-        core="pqchain, " + engine["configuration"], kind="routed, proxy", contains=_CONTAINS,
-        platform="cells of xc7, clock of " + engine["device"], source="`make figures`",
+        core="pqchain, " + engine["configuration"], kind=Kind.ROUTED, contains=_CONTAINS,
+        platform=engine["device"] + " (ECP5)", source="`make figures`",
     )  # fmt: skip
     frame = pd.concat([engine, published], ignore_index=True)
-    frame = frame.assign(slices=slices(frame.assign(lut_total=frame["lut"])))
-    frame = frame.assign(area_time=frame["slices"] * frame["seconds"])
-    frame = frame.sort_values(["degree", "area_time"], ignore_index=True)
-    return frame[AREA_TIME_COLUMNS]
+    return frame.sort_values(["degree", "seconds"], ignore_index=True)[CORE_COLUMNS]
 
 
 def timing_leakage() -> pd.DataFrame:

@@ -23,7 +23,7 @@ from pqchain.reencode.scenario import MAX_REPEATS, STREAMS, ReplayScenario, Stre
 from pqchain.render.table import Column, Shown, Table
 from pqchain.results import Contract, machine
 from pqchain.results.files import scratch_folder
-from pqchain.results.statistics import half_width
+from pqchain.results.statistics import MAX_MEDIAN_OVER_MIN, median_interval
 from pqchain.wire.drivers import namespaces
 from pqchain.wire.drivers.cluster import Cluster
 from pqchain.wire.drivers.job import Progress
@@ -57,6 +57,9 @@ NODE = Contract.of(
     ("Int64", "received_bytes wasted_bytes verified_blocks"),
     ("str", "reason"),
 )
+
+BUSY = "times of a busy machine"
+"""Start of a verdict on runs over sockets whose times vary too much for one."""
 
 CONTRAST = Contract.of(
     "reencode_contrast",
@@ -203,13 +206,14 @@ def unsupported(scenario: ReplayScenario, reason: str) -> Replay:
 def contrast(frame: pd.DataFrame, *, claimed_percent: float) -> pd.DataFrame:
     """Compare multiplexed with single streams, paired by repeat and block.
 
-    Takes a `RUN` frame and a claimed saving in percent. Returns one row per
-    experiment, mode and transport. Columns: experiment, mode, transport, repeats (number of pairs),
-    single_seconds and multiplexed_seconds (mean transfer times), saving_percent (mean of the paired
-    savings; above 0 multiplexing is faster), low_percent and high_percent (its 95 % confidence
-    interval, Student's t), claimed_percent, single_dropped_datagrams and
-    multiplexed_dropped_datagrams (mean per run, by full queues of the modelled network; NaN on
-    sockets, where they are not counted), verdict. Raises UsageError if no group has 2 pairs.
+    Takes a `RUN` frame and a claimed saving in percent. Returns one row per experiment, mode and
+    transport. Columns: experiment, mode, transport, repeats (number of pairs), single_seconds and
+    multiplexed_seconds (mean transfer times), saving_percent (median of the paired savings; above 0
+    multiplexing is faster), low_percent and high_percent (its 95 % interval; NaN below six pairs,
+    and on sockets if median/min of the times is above 1.1), claimed_percent,
+    single_dropped_datagrams and multiplexed_dropped_datagrams (mean per run, by full queues of the
+    modelled network; NaN on sockets, where they are not counted), verdict. Raises UsageError if no
+    group has 2 pairs.
     """
     rows = []
     keys = ["experiment", "mode", "transport"]
@@ -224,15 +228,19 @@ def contrast(frame: pd.DataFrame, *, claimed_percent: float) -> pd.DataFrame:
         if set(STREAMS) - set(pairs.columns.get_level_values(1)) or len(pairs) < 2:
             continue
         single, multiplexed = (pairs["transfer_seconds", kind] for kind in STREAMS)
-        saving = 100 * (1 - (multiplexed / single).to_numpy(float))
-        mean, margin = float(saving.mean()), half_width(saving)
-        low, high = mean - margin, mean + margin
+        saving = 100 * (1 - multiplexed / single)
+        low, high = median_interval(saving)
+        spread = max(float(times.median() / times.min()) for times in (single, multiplexed))
+        verdict = _verdict(low, high, claimed_percent)
         times = (len(pairs), float(single.mean()), float(multiplexed.mean()))
         dropped = [float(pairs["dropped_datagrams", kind].mean()) for kind in STREAMS]
         if group[1] != "virtual":
             dropped = [math.nan, math.nan]
-        verdict = _verdict(low, high, claimed_percent)
-        rows.append((*group, *times, mean, low, high, claimed_percent, *dropped, verdict))
+            if spread > MAX_MEDIAN_OVER_MIN:  # the load of the machine, which differs within a pair
+                low = high = math.nan
+                verdict = f"{BUSY}, so no verdict: median/min {spread:.2f}"
+        saved = float(saving.median())
+        rows.append((*group, *times, saved, low, high, claimed_percent, *dropped, verdict))
     if not rows:
         raise UsageError(
             "a comparison needs at least 2 repeats with single and multiplexed streams. Run "
@@ -242,6 +250,8 @@ def contrast(frame: pd.DataFrame, *, claimed_percent: float) -> pd.DataFrame:
 
 
 def _verdict(low: float, high: float, claimed: float) -> str:
+    if math.isnan(low):
+        return "no interval: fewer than 6 pairs"
     # Deterministic runs without variation have an interval of width 0, which shows nothing.
     if low == high:
         return "all repeats are equal: nothing varies here; add loss or more nodes"
@@ -304,5 +314,6 @@ def contrast_table(frame: pd.DataFrame, **more: Any) -> Table:
             for kind in STREAMS
         ]
     low, high = (frame[f"{end}_percent"].map("{:.2f}".format) for end in ("low", "high"))
-    table = frame.assign(interval=low + " to " + high + " %")
+    interval = (low + " to " + high + " %").where(frame["low_percent"].notna(), "no interval")
+    table = frame.assign(interval=interval)
     return Table.of(table, columns, remark="verdict", **more)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from pqchain.bench import gas, verification
+from pqchain.bench import gas, tables, verification
 from pqchain.bench.gas_units import OWN, clients, statements, units
 from pqchain.bench.verification import Case, Times
 from pqchain.errors import CryptoFailure, PackageMissing, Unsupported, UsageError
@@ -60,7 +60,7 @@ def priced(monkeypatch, seconds, *, names=("ECDSA-P256",), **options):
 
 
 def test_price_is_the_ratio_of_times_times_the_price_in_force(monkeypatch):
-    seconds = {"ECDSA-P256": [2.0, 4.0, 6.0], "ecrecover": [1.0, 2.0, 3.0]}
+    seconds = {"ECDSA-P256": [2.0, 4.0, 6.0] * 2, "ecrecover": [1.0, 2.0, 3.0] * 2}
     _, rows = priced(monkeypatch, seconds)
     row = rows.loc[("ECDSA-P256", "own ECDSA-P256", "evm")]
     assert (row["low"], row["gas"], row["high"]) == pytest.approx((6000, 6000, 6000))
@@ -82,8 +82,8 @@ def test_given_time_is_priced_by_its_own_anchor_only(monkeypatch, here):
         name: verification.given("given: a paper", 46.1e-6, anchor)
         for name, anchor in (("ML-DSA-44", 107.2e-6), ("ML-DSA-65", 0.0))
     }
-    monkeypatch.setattr(gas, "own", lambda name: mine.get(name) or Fake([here] * 3))
-    rows = gas.measure_gas(mine, rounds=3).set_index(["algorithm", "unit"])
+    monkeypatch.setattr(gas, "own", lambda name: mine.get(name) or Fake([here] * 6))
+    rows = gas.measure_gas(mine, rounds=6).set_index(["algorithm", "unit"])
     priced_row = rows.loc[("ML-DSA-44", "evm")]
     assert priced_row[["gas", "low", "high"]].tolist() == pytest.approx([3000 * 46.1 / 107.2] * 3)
     assert (priced_row["status"], priced_row["anchor_verifier"]) == ("ok", "given")
@@ -144,7 +144,7 @@ def test_schemes_that_cannot_be_timed_are_rows(monkeypatch):
         raise {"ecrecover": PackageMissing, "Ed25519": CryptoFailure}[name](f"no {name}")
 
     monkeypatch.setattr(gas, "own", own)
-    rows = gas.measure_gas(["ML-DSA-44"], rounds=2).set_index(["algorithm", "unit"])
+    rows = gas.measure_gas(["ML-DSA-44"], rounds=6).set_index(["algorithm", "unit"])
     for name, status, reason, verifier in (
         ("ecrecover", "unsupported", "no ecrecover", OWN),
         ("Ed25519", "failed", "no Ed25519", OWN),
@@ -156,7 +156,7 @@ def test_schemes_that_cannot_be_timed_are_rows(monkeypatch):
 
 @pytest.mark.native
 def test_every_scheme_has_a_price_in_every_unit_that_has_an_anchor():
-    frame = gas.measure_gas(["ECDSA-P256"], rounds=2)
+    frame = gas.measure_gas(["ECDSA-P256"], rounds=6)
     assert set(frame["unit"]) == set(units())
     timed = frame[frame["unit"] != "tron"]  # whose anchor only a client times
     assert (timed["status"] == "ok").all()
@@ -172,11 +172,20 @@ def test_every_scheme_has_a_price_in_every_unit_that_has_an_anchor():
 
 
 def test_check_of_the_anchor_states_the_ratio_in_force_and_the_measured_one(monkeypatch):
-    frame, _ = priced(monkeypatch, {"ECDSA-P256": [2.5, 2.5]})
+    frame, _ = priced(monkeypatch, {"ECDSA-P256": [2.5] * 6})
     assert gas.check_anchor(frame) == (
-        "P-256 (own ECDSA-P256) over ecrecover (own ecrecover): 2.50 (2.50 to 2.50); 2.30 in "
-        "force, 4.54 by EIP-7904's measurements of the slowest client for each."
+        "P-256 (own ECDSA-P256) over ecrecover (own ecrecover): 2.50 (95 % interval 2.50 to 2.50); "
+        "2.30 in force, 4.54 by EIP-7904's measurements of the slowest client for each."
     )
+
+
+@pytest.mark.parametrize(("rounds", "is_said"), [(5, True), (6, False)])
+def test_few_rounds_have_no_interval(monkeypatch, rounds, is_said):
+    frame, _ = priced(monkeypatch, {"ECDSA-P256": [2.5] * rounds})
+    timed = frame[frame["status"] == "ok"]
+    assert (timed[["low", "high"]].isna() == is_said).all(axis=None)
+    assert ("no interval" in gas.check_anchor(frame)) == is_said
+    assert ("No intervals: fewer than 6 rounds" in tables.gas_tables(frame)[0].text(200)) == is_said
 
 
 def test_wrong_use_is_rejected():

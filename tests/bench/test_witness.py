@@ -41,7 +41,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.native
 def test_real_verifiers_accept_their_signatures_of_all_kinds() -> None:
-    frame = witness.measure_witness(["SHRINCS", "SHRINCS-stateless", "Falcon-512"], rounds=2)
+    frame = witness.measure_witness(["SHRINCS", "SHRINCS-stateless", "Falcon-512"], rounds=6)
     timed = frame[frame["status"] == "ok"]
     assert {"coincurve/libsecp256k1", "liboqs-0.13/ref"} <= set(timed["implementation"])
     assert (timed["verify_seconds"] > 1e-7).all()
@@ -55,7 +55,7 @@ def test_real_verifiers_accept_their_signatures_of_all_kinds() -> None:
 
 
 def test_a_ratio_compares_times_of_one_round(known: None) -> None:
-    frame = witness.measure_witness(["ML-DSA-44"], rounds=4)
+    frame = witness.measure_witness(["ML-DSA-44"], rounds=6)
     rows = {row["implementation"]: row for row in frame.to_dict("records")}
     assert rows["coincurve/libsecp256k1"]["witness_bytes"] == 103 + 32  # as in BIP-360
     assert rows["coincurve/libsecp256k1"]["byte_ratio"] == 1
@@ -64,8 +64,8 @@ def test_a_ratio_compares_times_of_one_round(known: None) -> None:
     ratio = 0.5 * 135 / fast["witness_bytes"]
     ends = [fast[name] for name in ("byte_ratio", "low_ratio", "high_ratio")]
     assert ends == pytest.approx([ratio] * 3)
-    assert fast["verify_seconds"] == pytest.approx(20e-6 * 3.5)
-    assert fast["block_seconds"] == pytest.approx(20e-6 * 3.5 / fast["witness_bytes"] * 4e6)
+    assert fast["verify_seconds"] == pytest.approx(20e-6 * 4.5)
+    assert fast["block_seconds"] == pytest.approx(20e-6 * 4.5 / fast["witness_bytes"] * 4e6)
     assert rows["liboqs-0.13/ref"]["byte_ratio"] == pytest.approx(4 * ratio)
     assert fast["cpu_flags"] == "avx2 bmi2 popcnt"
 

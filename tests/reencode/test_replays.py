@@ -72,11 +72,12 @@ def test_paired_runs_start_from_equal_stores(monkeypatch):
 @pytest.mark.parametrize(
     ("pairs", "verdict"),
     [
-        ([(1, 0.5), (1, 0.501), (1, 0.499)], "multiplexing is faster; the interval excludes the"),
-        ([(1, 0.96), (1, 0.964), (1, 0.966)], "multiplexing is faster; the interval contains"),
-        ([(1, 1.5), (1, 1.501), (1, 1.499)], "a single stream is faster"),
-        ([(1, 0.99), (1, 1.01), (1, 1.0)], "no significant difference: the interval contains 0"),
-        ([(1, 0.9), (1, 0.9)], "all repeats are equal"),
+        ([(1, 0.5), (1, 0.501), (1, 0.499)] * 2, "multiplexing is faster; the interval excludes"),
+        ([(1, 0.96), (1, 0.964), (1, 0.966)] * 2, "multiplexing is faster; the interval contains"),
+        ([(1, 1.5), (1, 1.501), (1, 1.499)] * 2, "a single stream is faster"),
+        ([(1, 0.99), (1, 1.01), (1, 1.0)] * 2, "no significant difference: the interval"),
+        ([(1, 0.9)] * 6, "all repeats are equal"),
+        ([(1, 0.9), (1, 0.91)], "no interval: fewer than 6 pairs"),
     ],
 )  # fmt: skip
 def test_comparison_follows_the_interval(pairs, verdict):

@@ -14,7 +14,7 @@ from pqchain.works.pqdpol import measured, plans
 from tests.delegates.doubles import executed
 
 PLAN = plans.RunPlan(
-    exponents=(1, 2, 3), heights=3, computers=(2, 4, 8), delegation=(8, 16), voters=8,
+    exponents=(1, 2, 3), heights=6, computers=(2, 4, 8), delegation=(8, 16), voters=8,
     mixed=(("Dilithium2", 2), ("Falcon-512", 4)),
 )  # fmt: skip
 
@@ -27,7 +27,7 @@ def ran(one, computer, *, mode, transport=None):
     watched = one.nodes - one.delegate_count
     transport = transport or (PLAIN if mode == "virtual" else "native")
     is_slow_start = mode == "virtual" and transport != PLAIN
-    late = [3.0] * plans.WARM_UP * is_slow_start + [1.0, 1.01, 0.99]
+    late = [3.0] * plans.WARM_UP * is_slow_start + [1.0, 1.01, 0.99] * 2
     run = executed(
         one, [seconds * factor for factor in late], mode=mode,
         transactions=int(one.transactions_per_block()),

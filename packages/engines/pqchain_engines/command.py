@@ -158,7 +158,7 @@ def prices(
     /,
     *,
     samples: values.Whole = 400,
-    runs: values.Whole = 5,
+    runs: values.Whole = 7,
     output: values.Output | None = None,
     form: values.Format = values.TEXT,
 ) -> int:

@@ -41,7 +41,7 @@ idle_commit_seconds (per signature of a block's commit), idle_decode_seconds (pe
 that are loaded) and idle_state_seconds (per validator in a state that is hashed and saved).
 """
 
-SAMPLES, RUNS = 400, 5
+SAMPLES, RUNS = 400, 7
 
 
 def measure(
@@ -102,7 +102,7 @@ def summarize(name: str, runs: list[dict[str, dict[str, Any]]], samples: int) ->
 
 
 def _medians(values: list[dict[str, Any]]) -> dict[str, float]:
-    """Return the medians over runs with the intervals of two of them; NaN without a run."""
+    """Return the medians over runs (NaN without one), with intervals of two (NaN below six)."""
     row = {}
     for name in (
         *("sign", "verify", "aggregate", "decode_key", "transaction"),

@@ -24,7 +24,13 @@ from pqchain.delegates import modes, service_times
 from pqchain.delegates.service_times import Computer
 from pqchain.errors import Unsupported
 from pqchain.results import Contract
-from pqchain.results.statistics import half_width, linear, nonnegative, nonnegative_draws
+from pqchain.results.statistics import (
+    draws_interval,
+    half_width,
+    linear,
+    nonnegative,
+    nonnegative_draws,
+)
 from pqchain.wire.drivers.processes import ForkServer
 from pqchain.works.pqdpol import plans, rebuilt
 from pqchain.works.pqdpol.plans import ALL_TO_ALL, TABLES, Order, RunPlan, orders, settled
@@ -124,21 +130,13 @@ def execute(
 
 
 def row(setting: str, run: Run) -> dict[str, Any]:
-    """Return a run as a row of a frame of the contract RUN.
-
-    Throughput is the mean number of transactions over the mean latency, because a mean of the
-    ratios of heights is biased upward.
-    """
+    """Return a run as a row of a frame of the contract RUN: medians over its heights."""
     scenario, heights = run.scenario, settled(run)
     samples = {name: [float(of(height)) for height in heights] for name, of in QUANTITIES.items()}
-    values = {name: float(np.mean(sample or math.nan)) for name, sample in samples.items()}
-    values |= {f"{name}_half_width": half_width(sample) for name, sample in samples.items()}
-    latency = values["latency_seconds"]
-    rate = values["transactions_per_block"] / latency
-    # The error of a ratio of means is that of the mean residual over the mean denominator
-    # (Cochran, Sampling Techniques, 3rd ed., section 6.3).
     pairs = zip(samples["transactions_per_block"], samples["latency_seconds"], strict=True)
-    residuals = [count - rate * seconds for count, seconds in pairs]
+    samples["throughput_per_second"] = [count / seconds for count, seconds in pairs]
+    values = {name: float(np.median(sample or math.nan)) for name, sample in samples.items()}
+    values |= {f"{name}_half_width": half_width(sample) for name, sample in samples.items()}
     predicted = run.predicted_seconds
     is_live = run.mode == "loopback"
     return values | {
@@ -152,10 +150,8 @@ def row(setting: str, run: Run) -> dict[str, Any]:
         "processors": scenario.network.processors if is_live else scenario.nodes,
         "heights": len(heights),
         "others_busy": others_busy(run),
-        "throughput_per_second": rate,
-        "throughput_per_second_half_width": half_width(residuals) / latency,
         "predicted_latency_seconds": predicted,
-        "prediction_error_percent": 100 * (predicted / latency - 1),
+        "prediction_error_percent": 100 * (predicted / values["latency_seconds"] - 1),
         "scenario": scenario.identifier,
     }
 
@@ -272,12 +268,11 @@ def shares(runs: Iterable[Run], costs: CostTable) -> pd.DataFrame:
     matrix, ones = np.array(rows), np.ones(len(rows))
     fits = np.vstack([nonnegative(matrix, ones), nonnegative_draws(matrix, ones)])
     percents = 100 * fits * largest / (fits @ largest)[:, None]
+
+    def ranges(values: np.ndarray) -> list[float]:
+        return [float(values[0]), *draws_interval(values[1:], len(rows), len(AMOUNTS))]
+
     return SHARES.frame(
-        [name, unit, *_with_range(fits[:, term]), *_with_range(percents[:, term]), len(rows), most]
+        [name, unit, *ranges(fits[:, term]), *ranges(percents[:, term]), len(rows), most]
         for term, (name, unit) in enumerate(AMOUNTS.items())
     )
-
-
-def _with_range(values: np.ndarray) -> list[float]:
-    """Return the first value, and the ends of the 95 % interval of the others."""
-    return [float(values[0]), *map(float, np.quantile(values[1:], (0.025, 0.975)))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -81,6 +82,8 @@ TOTAL = "총 소요 시간"
 SAVING = "Multiplexing shorter than a single stream"
 """Printed names of the total, and of the claimed saving."""
 
+BY_CONSTRUCTION = "by construction: both send as many bytes, each datagram at the same price"
+
 LINK_ONLY, CALIBRATED = "link only", "link and processor"
 """Our runs on the virtual clock, without and with processor time for each datagram."""
 
@@ -144,6 +147,10 @@ def contrast(series: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
             compared = reencode.contrast(most, claimed_percent=claimed_percent())
         except UsageError:
             continue
+        if run == CALIBRATED:
+            # A difference of 0 is no result, and its interval no evidence.
+            none = {"low_percent": math.nan, "high_percent": math.nan}
+            compared = compared.assign(verdict=BY_CONSTRUCTION, **none)
         sizes = {name: most[name].iloc[0] for name in ("nodes", "blocks", "block_bytes")}
         rows.append(compared.assign(run=run, **sizes))
     return results.joined(rows, PAIRS)

@@ -40,7 +40,7 @@ class Amount:
     """The size of the block for aioquic, which takes fifty times as long per datagram."""
     reference_series: tuple[int, int, int] = (10, 70_000, 1)
     """The exchange over aioquic: blocks, bytes of each, repeats."""
-    impaired_repeats: int = 3
+    impaired_repeats: int = 6
     """Pairs of runs under latency and loss."""
     calibrated_block_bytes: int = 5_000_000
     """Size of the PAIRS of single and multiplexed streams with processor time for datagrams."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -10,9 +11,10 @@ from typing import Any
 import pandas as pd
 
 from pqchain.figures import BYTES, SECONDS, Kind
+from pqchain.reencode.replays import BUSY
 from pqchain.reencode.scenario import STREAMS, ReplayScenario
 from pqchain.reencode.storage import chunk_bytes
-from pqchain.results.statistics import half_width
+from pqchain.results.statistics import interval_text, median_interval
 from pqchain.wire.transports.registry import TRANSPORTS
 from pqchain.works import papers
 from pqchain.works.quic_reencoding import frames as built
@@ -87,9 +89,7 @@ class QuicReencoding(Work):
             name = _PAIR_RUNS[row["run"]]
             facts |= {
                 f"{name}_saved": row["saving_percent"],
-                f"{name}_low": row["low_percent"],
-                f"{name}_high": row["high_percent"],
-                f"{name}_pairs": row["repeats"],
+                f"{name}_interval": _interval(row),
                 f"{name}_size": BYTES.text(row["block_bytes"], exact=True),
             }
         return facts
@@ -185,15 +185,21 @@ def _shares(
 def _saving(frames: Frames, *, exactly: bool) -> Iterator[Verdict]:
     for _, row in frames["contrast"].iterrows():
         low, high, claimed = row["low_percent"], row["high_percent"], row["claimed_percent"]
-        saves = False if exactly and not low <= claimed <= high else _sign(low, high)
-        evidence = (
-            f"{row['saving_percent']:.2f} % saved, 95 % interval {low:.2f} to {high:.2f} % over "
-            f"{row['repeats']} pairs; {row['verdict']}"
-        )
+        excludes = claimed < low or claimed > high
+        saves = False if exactly and excludes else _sign(low, high)
+        evidence = f"{row['saving_percent']:.2f} % saved, {_interval(row)}"
         dropped = [row[f"{kind}_dropped_datagrams"] for kind in STREAMS]
         if max(dropped) > 0:
             evidence += "; full queues drop {:.0f} and {:.0f} datagrams of a run".format(*dropped)
         yield Verdict(outcome(saves), evidence, built.kind_of(row["mode"]), _standing(row, "nodes"))
+
+
+def _interval(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
+    """Return the interval of a row of "contrast" as text, or why there is none."""
+    low, high, count = row["low_percent"], row["high_percent"], f"{row['repeats']} pairs"
+    if math.isnan(low):
+        return f"{count}; {row['verdict']}"
+    return f"{interval_text(low, high, ' %')} over {count}; {row['verdict']}"
 
 
 def _sign(low: float, high: float) -> bool | None:
@@ -219,6 +225,8 @@ def _restored(frames: Frames) -> Iterator[Verdict]:
 
 def _earlier_chunks(frames: Frames) -> Iterator[Verdict]:
     exchanges = frames["runs"].query("experiment == 'exchange' and status == 'ok'")
+    contrast = frames["contrast"]
+    busy = set(contrast.loc[contrast["verdict"].str.startswith(BUSY), "run"])
     for run in (built.LINK_ONLY, built.CALIBRATED, built.LOOPBACK):
         group = exchanges[exchanges["run"] == run]
         group = group[group["blocks"] == group["blocks"].max()]
@@ -230,6 +238,8 @@ def _earlier_chunks(frames: Frames) -> Iterator[Verdict]:
         earlier = int((paired["single"] < paired["multiplexed"]).sum())
         # Only a unanimous result decides; pairs that disagree leave the statement open.
         holds = {0: False, len(paired): True}.get(earlier)
+        if run in busy:
+            holds = None
         single, multiplexed = 1e3 * paired["single"].mean(), 1e3 * paired["multiplexed"].mean()
         evidence = (
             f"a chunk is complete after {single:.3g} ms on average with a single stream, "
@@ -247,7 +257,7 @@ def _starts_earlier(frames: Frames) -> Iterator[Verdict]:
     pairs = pairs.reindex(columns=["full", "0-rtt"]).dropna()
     evidence = (
         "over fresh sessions the first chunk is complete after {0-rtt:.4g} ms with 0-RTT, "
-        "{full:.4g} ms with full handshakes; {interval} ms earlier"
+        "{full:.4g} ms with full handshakes, {interval}"
     )
     yield from _gain(runs, pairs, ("full", "0-rtt"), evidence)
 
@@ -263,8 +273,8 @@ def _independent(frames: Frames) -> Iterator[Verdict]:
     delays = (means["with"] - means["without"]).unstack("streams").dropna()
     evidence = (
         f"{100 * runs['loss'].max():g} % of loss delays a chunk by {{multiplexed:.4g}} ms on a "
-        "stream of its own, {single:.4g} ms behind others on one; {interval} ms less. Streams "
-        "share the congestion window, which each loss reduces"
+        "stream of its own, {single:.4g} ms behind others on one, {interval}. Streams share the "
+        "congestion window, which each loss reduces"
     )
     yield from _gain(runs, delays, ("single", "multiplexed"), evidence)
 
@@ -278,15 +288,13 @@ def _gain(
     runs: pd.DataFrame, pairs: pd.DataFrame, columns: tuple[str, str], evidence: str
 ) -> Iterator[Verdict]:
     """Judge whether the first column of `pairs`, in seconds, exceeds the second."""
-    # A single pair has no interval.
-    if len(pairs) < 2:
+    if pairs.empty:
         return
     gained = 1e3 * (pairs[columns[0]] - pairs[columns[1]])
-    mean, margin = gained.mean(), half_width(gained.to_numpy(float))
-    low, high = mean - margin, mean + margin
-    means = {str(name): 1e3 * value for name, value in pairs.mean().items()}
-    interval = f"{mean:.3g} (95 % interval {low:.3g} to {high:.3g})"
-    text = evidence.format(interval=interval, **means)
+    low, high = median_interval(gained)
+    medians = {str(name): 1e3 * value for name, value in pairs.median().items()}
+    interval = f"{gained.median():.3g} ms less ({interval_text(low, high, ' ms', '.3g')})"
+    text = evidence.format(interval=interval, **medians)
     standing = _impaired_standing(runs.iloc[0])
     yield Verdict(outcome(_sign(low, high)), text, Kind.REPLAYED, standing)
 
