@@ -51,6 +51,14 @@ def short_measurements() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_kept_values() -> Iterator[None]:
+    """Neither read nor change what this user has measured: tests measure anew."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PQCHAIN_KEPT", f"{os.devnull}/kept")
+        yield
+
+
 @pytest.fixture
 def refused(capsys, monkeypatch, tmp_path) -> Callable[[Sequence[str], str], None]:
     """Check that a command exits with 2, states the remedy and writes no output and no file."""

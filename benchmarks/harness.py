@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from pqchain.algorithms import OPERATIONS
-from pqchain.bench.operations import MESSAGE_BYTES
+from pqchain.bench.rounds import MESSAGE_BYTES
 from pqchain.crypto import native
 
 ROOT = Path(__file__).resolve().parent.parent

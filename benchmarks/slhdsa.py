@@ -18,7 +18,7 @@ from statistics import median
 
 from harness import median_seconds, pin, spread, table
 
-from pqchain.bench.operations import MESSAGE_BYTES
+from pqchain.bench.rounds import MESSAGE_BYTES
 from pqchain.crypto import native, open_signer, unavailable_reason
 from pqchain.errors import Unsupported
 from pqchain_conform import registry

@@ -46,7 +46,7 @@ def write(folder: Path) -> None:
         timed = [name for name in plan.chain.algorithms if name in known]
         opening = left_out(plan.chain.algorithms, timed)
         plan = plan.with_(algorithms=tuple(timed))
-        answer = study.run(plan, measurements=measurements, draws=DRAWS)
+        answer = study.run(plan, study.times(plan, measurements), draws=DRAWS)
         study.write(study.analyse(answer), page, opening=opening)
 
 

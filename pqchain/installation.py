@@ -16,6 +16,7 @@ import stat
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -132,7 +133,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise DataError(f"cannot read {path}: {error}; restore the file") from error
 
 
-_DISTRIBUTIONS = {"Crypto": "pycryptodome", "py_lean_pq": "py-lean-pq"}
+_DISTRIBUTIONS = {"Crypto": "pycryptodome", "oqs": "liboqs-python", "py_lean_pq": "py-lean-pq"}
 """pip names of packages that are imported by another name."""
 
 _DEBIAN_PACKAGES = ("cryptography", "matplotlib", "numpy", "pandas", "scipy")
@@ -144,6 +145,14 @@ def install_command(package: str) -> str:
     if platform.machine() == "armv7l" and package in _DEBIAN_PACKAGES:
         return f"apt-get install python3-{package}"
     return f"pip install {_DISTRIBUTIONS.get(package, package)}"
+
+
+def package_version(package: str) -> str:
+    """Return the version of an installed Python package, given by its import name; "" without."""
+    try:
+        return metadata.version(_DISTRIBUTIONS.get(package, package))
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 OLDEST = {"matplotlib": (3, 5), "numpy": (1, 21), "pandas": (1, 3)}

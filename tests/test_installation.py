@@ -15,7 +15,7 @@ from pqchain import installation
 from pqchain.chain import bulk
 from pqchain.crypto import external_libraries, isolation, native
 from pqchain.errors import DataError, NativeLibraryBroken, PackageMissing, Unsupported
-from pqchain.results.checkpoint import Checkpoint
+from pqchain.results.kept import KeptValues
 from tests import frames
 from tests.attacks.damaged import FAULTS
 
@@ -298,9 +298,10 @@ def test_libraries_of_child_processes_and_resumed_runs_are_listed(tmp_path, monk
     monkeypatch.setattr(installation, "_loaded", {})
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path))
+    monkeypatch.setenv("PQCHAIN_KEPT", str(tmp_path / "kept"))
     assert isolation.call(f"{__name__}:load_hawk", limit_seconds=60) == 2
     assert list(installation.loaded_libraries()) == ["hawk-ref"]
-    Checkpoint({}).put("key", 1)
+    KeptValues().put("key", 1)
     monkeypatch.setattr(installation, "_loaded", {})
-    assert Checkpoint({}, resume=True).get("key") == 1
+    assert KeptValues().get("key") == 1
     assert list(installation.loaded_libraries()) == ["hawk-ref"]

@@ -20,6 +20,7 @@ from pqchain import crypto, installation
 from pqchain.algorithms import GIVEN
 from pqchain.bench import presets, variation
 from pqchain.bench.presets import BlockPreset, PresetName
+from pqchain.bench.rounds import code_on_machine
 from pqchain.bench.timing import median_and_mad, name_list, repeated, timed, with_bar
 from pqchain.chain.block import Block, transactions_root
 from pqchain.chain.encoding import KEY_MODES, MAX_DATA_BYTES, KeyMode, signature_schemes
@@ -32,7 +33,7 @@ from pqchain.crypto import Signer, isolation
 from pqchain.crypto.native import plain_loop
 from pqchain.errors import PqchainError, Unsupported, UsageError
 from pqchain.results import Contract, machine
-from pqchain.results.checkpoint import Checkpoint
+from pqchain.results.kept import KeptValues
 from pqchain.results.measurements import user_scheme_provenance
 
 BLOCK = Contract.of(
@@ -69,7 +70,7 @@ def measure_blocks(
     data_bytes: int = 0,
     preset: PresetName | None = None,
     progress: bool = False,
-    checkpoint: Checkpoint | None = None,
+    fresh: bool = True,
     warn: bool = True,
 ) -> pd.DataFrame:
     """Measure one block per scheme; the default is every signature scheme of the default build.
@@ -78,8 +79,8 @@ def measure_blocks(
     of the transactions; with "recovered", schemes without key recovery are unsupported. A scheme
     that is given by numbers has real sizes and no times. `implementation` is by default the first
     of the registry that runs here, and `preset` that of PQCHAIN_PRESET, else "quick". Duplicate
-    schemes and thread counts are measured once. `checkpoint` keeps each scheme's block, and those
-    in it are not measured again. `warn` states a busy machine, as `measure` does.
+    schemes and thread counts are measured once. Blocks are kept as rounds are by `measure`, and not
+    measured again unless `fresh`. `warn` states a busy machine, as `measure` does.
 
     Returns a frame, one row per scheme and number of threads: algorithm, implementation,
     key_mode, threads, transactions (in the block), public_key_bytes, signature_bytes
@@ -117,6 +118,7 @@ def measure_blocks(
         "transactions": transactions, "threads": counts, "key_mode": key_mode,
         "data_bytes": data_bytes, "preset": preset,
     }  # fmt: skip
+    kept = KeptValues(fresh=fresh)
     rows: list[dict[str, Any]] = []
     round_rows: list[dict[str, Any]] = []
     for names in with_bar(cases, "+".join, unit="scheme", show=progress):
@@ -127,11 +129,12 @@ def measure_blocks(
             signers = [_signer(name, implementation) for name in names]
             used = dict.fromkeys(signer.implementation for signer in signers)
             facts["implementation"] = "+".join(used)
-            stored = f"block {'+'.join(names)}"
-            if (measured := checkpoint.get(stored) if checkpoint is not None else None) is None:
+            codes = list(map(code_on_machine, used))
+            stored = f"block {'+'.join(names)} {codes} {case}"
+            if not all(codes) or (measured := kept.get(stored)) is None:
                 measured = _measure_in_child(signers, case) or _measure(signers, **case)
-                if checkpoint is not None:
-                    checkpoint.put(stored, measured)
+                if all(codes):
+                    kept.put(stored, measured)
             figures, rounds = measured[0], {int(count): r for count, r in measured[1].items()}
             facts |= figures
         except PqchainError as error:

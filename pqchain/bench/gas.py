@@ -22,7 +22,7 @@ from pqchain import algorithms as registry
 from pqchain import checks
 from pqchain.bench import variation, verification
 from pqchain.bench.gas_units import OWN, PriceUnit, statements, units
-from pqchain.bench.operations import MESSAGE_BYTES
+from pqchain.bench.rounds import MESSAGE_BYTES
 from pqchain.bench.timing import one_processor, with_bar
 from pqchain.bench.verification import Client, TimedVerifier, Times, own
 from pqchain.errors import PqchainError, Unsupported, UsageError

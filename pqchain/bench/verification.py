@@ -19,7 +19,7 @@ import numpy as np
 
 from pqchain import algorithms as registry
 from pqchain import crypto
-from pqchain.bench.operations import MESSAGE_BYTES
+from pqchain.bench.rounds import MESSAGE_BYTES
 from pqchain.bench.timing import timed
 from pqchain.crypto import isolation
 from pqchain.errors import CryptoFailure, PqchainError

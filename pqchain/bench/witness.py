@@ -17,7 +17,7 @@ import pandas as pd
 from pqchain import algorithms as registry
 from pqchain import checks, crypto
 from pqchain.bench import verification
-from pqchain.bench.operations import MESSAGE_BYTES
+from pqchain.bench.rounds import MESSAGE_BYTES
 from pqchain.bench.timing import one_processor, with_bar
 from pqchain.chain import p2mr
 from pqchain.crypto.native_signers import ShrincsSigner

@@ -1,7 +1,9 @@
 """Durable ledger: a chain in an SQLite file, appended block by block and verified on opening.
 
 An append is one SQLite transaction, so that it is stored completely or not at all. Only the genesis
-and the blocks are stored; opening the file recomputes the state.
+and the blocks are stored; opening the file recomputes the state. What this user has verified is not
+verified again: the state after the last such block is kept in the user's cache, outside the file,
+together with the digest of the chain up to that block.
 
 SQLite does not detect a flipped bit, which can hide or change blocks. Each block is therefore
 stored with a digest of its bytes and of everything before it, from the genesis on, and a table of
@@ -12,18 +14,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pqchain.chain.block import Block, header_of
 from pqchain.chain.database import Database
-from pqchain.chain.state import BlockRejected, Rules, State
+from pqchain.chain.state import Account, BlockRejected, Rules, State
 from pqchain.chain.verification import Verifier
 from pqchain.checks import file_path
 from pqchain.crypto.interface import as_bytes
 from pqchain.errors import DataError, PqchainError, UsageError
+from pqchain.results.kept import KeptValues
 
 _APPLICATION = 0x70716333
 """SQLite application id of ledger files: "pqc3", whose last character is the format version."""
@@ -103,9 +108,13 @@ class Ledger:
         return cls(database, state, verifier or Verifier(), digest)
 
     @classmethod
-    def open(cls, path: str | Path, *, verifier: Verifier | None = None) -> Ledger:
-        """Open a file, verify every block in it, and return the ledger. The file is not changed.
+    def open(
+        cls, path: str | Path, *, verifier: Verifier | None = None, whole: bool = False
+    ) -> Ledger:
+        """Open a file, verify the blocks in it, and return the ledger. The file is not changed.
 
+        The bytes of every block are compared with the digests. Signatures and payments are verified
+        after the last block that this user has verified before, with `whole` those of all blocks.
         Raises DataError if the file is missing, is not a ledger, or has a block that is invalid or
         differs from what was stored; the message names the block. Raises UsageError for a path with
         a NUL.
@@ -116,7 +125,7 @@ class Ledger:
             raise DataError(f"{path} does not exist; create it with Ledger.create")
         database = Database(path)
         with database.closing_on_error():
-            state, digest = _verify_blocks(database, verifier)
+            state, digest = _verify_blocks(database, verifier, None if whole else KeptValues())
         return cls(database, state, verifier, digest)
 
     @property
@@ -159,7 +168,7 @@ class Ledger:
         """Yield the stored blocks from the first. Raises DataError at a block that was changed."""
         start = _digest(b"", _genesis(self._database)[0])
         head = _Head(self.state.height, self.state.tip, self.digest)
-        for data in _stored(self._database, start, head, self.state.rules):
+        for _, data in _stored(self._database, start, head, self.state.rules):
             yield Block.decode(data)
 
     def close(self) -> None:
@@ -213,23 +222,62 @@ def _exists_already(path: Path) -> UsageError:
     return UsageError(f"{path} exists already; open it, or choose another name")
 
 
-def _verify_blocks(database: Database, verifier: Verifier) -> tuple[State, bytes]:
-    """Verify all stored blocks; return the state after them and the last digest."""
+def _verify_blocks(
+    database: Database, verifier: Verifier, kept: KeptValues | None
+) -> tuple[State, bytes]:
+    """Verify the stored blocks; return the state after them and the last digest."""
     _check_format(database)
     database.check()
     description, state = _genesis(database)
     start, head, rules = _digest(b"", description), _read_head(database), state.rules
+    verified = _kept_state(kept, start, state) if kept else None
     # All digests are checked before the first signature, so that damage is found cheaply.
-    for _ in _stored(database, start, head, rules):
-        pass
-    for data in _stored(database, start, head, rules):
+    for digest, data in _stored(database, start, head, rules):
+        # Another chain from the same genesis has another digest.
+        if verified and verified[0] == digest and header_of(data).hash() == verified[1].tip:
+            state = replace(verified[1], block=data)
+    after = state.height
+    blocks = _stored(database, start, head, rules) if after < head.height else iter(())
+    for _, data in islice(blocks, after, None):
         try:
             state = state.apply(data, verifier=verifier)
         except BlockRejected as error:
             raise DataError(f"{database.path}, block {state.height + 1}: {error}") from error
     if state.tip != head.tip:
         raise database.error("the last block was changed")
+    if kept and state.height > after:
+        _keep_state(kept, start, head.digest, state)
     return state, head.digest
+
+
+def _keep_state(kept: KeptValues, start: bytes, digest: bytes, state: State) -> None:
+    """Keep a verified state with the digest of its chain; `start` is that of the genesis."""
+    accounts = {
+        address.hex(): (row.balance, row.nonce, [(kind, key.hex()) for kind, key in row.keys])
+        for address, row in state.accounts.items()
+    }
+    text = json.dumps([state.height, state.tip.hex(), state.timestamp, accounts])
+    kept.put(f"ledger {start.hex()}", [digest.hex(), text, _digest(digest, text.encode()).hex()])
+
+
+def _kept_state(kept: KeptValues, start: bytes, genesis: State) -> tuple[bytes, State] | None:
+    """Return the kept state of a chain and the chain's digest; None without one, or if damaged."""
+    try:
+        digest, text, check = kept.get(f"ledger {start.hex()}")
+        digest = bytes.fromhex(digest)
+        height, tip, timestamp, rows = json.loads(text)
+        tip = bytes.fromhex(tip)
+        accounts = {
+            bytes.fromhex(address): Account(
+                balance, nonce, tuple((kind, bytes.fromhex(key)) for kind, key in keys)
+            )
+            for address, (balance, nonce, keys) in rows.items()
+        }
+    except (ValueError, TypeError, AttributeError):
+        return None
+    state = State(genesis.rules, height, tip, timestamp, MappingProxyType(accounts))
+    is_whole = _digest(digest, text.encode()).hex() == check and state.total == genesis.total
+    return (digest, state) if is_whole else None
 
 
 def _check_format(database: Database) -> None:
@@ -276,8 +324,10 @@ def _read_head(database: Database) -> _Head:
     raise database.error("blocks are missing or were added")
 
 
-def _stored(database: Database, digest: bytes, head: _Head, rules: Rules) -> Iterator[bytes]:
-    """Yield the checked bytes of each stored block; `digest` is that of the genesis."""
+def _stored(
+    database: Database, digest: bytes, head: _Head, rules: Rules
+) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the digest and the checked bytes of each block; `digest` is that of the genesis."""
     rows = _rows(database, head.height, rules.limit_bytes)
     for height in range(1, head.height + 1):
         stored_height, stored_digest, kind, length, data = next(rows, (None,) * 5)
@@ -291,7 +341,7 @@ def _stored(database: Database, digest: bytes, head: _Head, rules: Rules) -> Ite
         digest = _digest(digest, data)
         if digest != stored_digest:
             raise database.error(f"block {height} was changed")
-        yield data
+        yield digest, data
     if digest != head.digest:
         raise database.error("the last block was changed")
 

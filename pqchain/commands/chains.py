@@ -29,6 +29,7 @@ def study(
     draws: Annotated[values.Whole, values.RARE] = 16,
     sensitivity: Annotated[str | None, values.RARE] = None,
     preset: Annotated[values.Preset | None, values.RARE] = None,
+    fresh: bool = False,
     output: values.Output | None = None,
     form: values.Format = values.TEXT,
 ) -> int:
@@ -45,6 +46,7 @@ def study(
         show: print the TOML of a ready study
         all_: show every figure, the calibration and the limits, not only the eight main figures
         page: write a page with the figures
+        fresh: measure again instead of using kept times (30 days, this machine, the same code)
         set_: change an input by INPUT=VALUE, such as nodes=1024, law=gossip or
             algorithms=ML-DSA-44,Falcon-512; may be repeated
         draws: Monte Carlo draws of network and times for each interval
@@ -86,7 +88,6 @@ def study(
     from pqchain import results
     from pqchain import study as studies
     from pqchain.study import analysis, files
-    from pqchain.study import page as pages
     from pqchain.study import text as texts
     from pqchain.study.figures import OUTPUTS
 
@@ -94,12 +95,16 @@ def study(
     # All outputs are checked before the study runs.
     analysis.check_output(figure)
     if page is not None:
+        from pqchain.study import page as pages
+
         pages.check_page(page)
     elif sensitivity is not None:
         raise UsageError(f"--sensitivity {figure} needs a page; add --page FILE.html")
     plan = files.with_settings(studies.load(name), set_, added)
-    options: dict[str, Any] = {"measurements": measurements, "preset": preset, "draws": draws}
-    findings = studies.run(plan, progress=console.is_interactive(), **options)
+    progress = console.is_interactive()
+    options: dict[str, Any] = {"measurements": measurements, "preset": preset, "fresh": fresh}
+    times = studies.times(plan, progress=progress, **options)
+    findings = studies.run(plan, times, draws=draws, progress=progress)
     costs = {"costs": findings.costs.source}
     if output is not None:
         results.save(findings.frame, output, provenance=costs)
@@ -107,6 +112,7 @@ def study(
         "study": plan.title,
         "status": texts.status(plan),
         **costs,
+        "times": times.origin,
         "warnings": texts.warnings(findings),
         "conclusions": texts.conclusions(findings),
         "calibration": console.records(findings.calibration),
@@ -131,13 +137,14 @@ def whatif(
     scheme: values.Schemes = (),
     draws: values.Whole = 16,
     preset: values.Preset | None = None,
+    fresh: bool = False,
     form: values.Format = values.TEXT,
 ) -> int:
     """Answer what a signature scheme would cost a chain, on one screen.
 
     The answer has capacity, binding limit, latency, storage, gas, and how well the model fits the
     chain. The scheme and the chain's present one are measured first, for a few seconds, unless
-    --measurements has their times.
+    --measurements has their times or they were measured here in the last 30 days.
 
     Args:
         chain: a chain of `pqchain study --list`, or a TOML file
@@ -145,6 +152,7 @@ def whatif(
         page: write a page with all figures and their sources
         bibtex: print a sentence for a paper and its reference
         draws: Monte Carlo draws for each interval
+        fresh: measure again instead of using kept times (30 days, this machine, the same code)
 
     Examples:
       pqchain whatif ethereum ML-DSA-44
@@ -154,7 +162,6 @@ def whatif(
     """
     added = console.register_schemes(scheme)
     from pqchain import study as studies
-    from pqchain.study import page as pages
     from pqchain.study.answer import chain_of
 
     if chain is None:
@@ -167,9 +174,12 @@ def whatif(
             f"{', '.join(names) or 'none'}"
         )
     if page is not None:
+        from pqchain.study import page as pages
+
         pages.check_page(page)
-    options: dict[str, Any] = {"measurements": measurements, "preset": preset, "draws": draws}
-    answer = studies.whatif(plan, names[0], progress=console.is_interactive(), **options)
+    options: dict[str, Any] = {"measurements": measurements, "preset": preset, "fresh": fresh}
+    options |= {"draws": draws, "progress": console.is_interactive()}
+    answer = studies.whatif(plan, names[0], **options)
     outputs: list[str | Table] = [answer.text()]
     if bibtex:
         outputs = [f"{latex.escaped(answer.sentence)[:-1]}~\\cite{{pqchain}}.", answer.bibtex]

@@ -5,7 +5,6 @@ Data goes to stdout, messages to stderr.
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -152,43 +151,23 @@ def algorithm_names(names: Iterable[str], added: Iterable[str] = ()) -> list[str
 
 
 @contextmanager
-def resumable(
-    command: str, *, preset: Any, scheme: Iterable[str], resume: bool, **settings: Any
-) -> Iterator[dict[str, Any]]:
-    """Yield preset, progress and checkpoint of a measurement by a command with these settings.
+def resumable(*, preset: Any, resume: bool) -> Iterator[dict[str, Any]]:
+    """Yield the options of a measurement: preset, progress, and whether to measure all anew.
 
-    `settings` are those on which the measured values depend, besides preset, machine, version and
-    the content of the user's files. The checkpoint is removed if the block succeeds; if it fails or
-    is interrupted, the user is told that the values are kept.
+    If the block is interrupted or fails, the user is told that what it has measured is kept.
     """
-    from pqchain import installation
     from pqchain.bench import presets
-    from pqchain.results import machine
-    from pqchain.results.checkpoint import Checkpoint
 
     preset = preset or presets.preset()
-    settings |= {"command": command, "preset": preset}
-    settings["scheme"] = [[text, _content_digest(text)] for text in scheme]
-    provenance = machine.provenance()
-    settings |= {name: provenance[name] for name in ("machine_id", "commit")}
-    settings["native"] = installation.installed_libraries()
-    checkpoint = Checkpoint(settings, resume=resume)
     try:
-        yield {"preset": preset, "progress": is_interactive(), "checkpoint": checkpoint}
-    except BaseException:
-        if number := len(checkpoint):
-            print_stderr(
-                f"pqchain: kept what was measured ({number} parts); to go on, run the same command "
-                "with --resume"
-            )
+        yield {"preset": preset, "progress": is_interactive(), "fresh": not resume}
+    except UsageError:
         raise
-    checkpoint.finish()
-
-
-def _content_digest(scheme: str) -> str:
-    """Return the digest of the file that defines a scheme; "" for numbers and modules."""
-    path = Path(scheme if scheme.endswith((".so", ".dylib")) else scheme.rpartition(":")[0])
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    except BaseException:
+        print_stderr(
+            "pqchain: what was measured is kept; to go on, run the same command with --resume"
+        )
+        raise
 
 
 def save(

@@ -51,7 +51,7 @@ def bench(
         submit: measure everything with preset paper and write FOLDER/<machine id> for
             data/measurements; refused on a busy machine or with uncommitted changes
         cycles: show quartiles and median in cycles, as SUPERCOP does
-        resume: go on with the last run of the same command, which was interrupted
+        resume: use what was measured here in the last 30 days, such as by an interrupted run
 
     Examples:
       pqchain bench --algorithm Falcon-512,ML-DSA-44 --operation sign,verify
@@ -86,7 +86,7 @@ def bench(
         preset = "paper"
     if output is not None and runs.is_history(output):
         raise UsageError(f"{output} is a history; use --append, or name a new file")
-    with console.resumable("bench", preset=preset, resume=resume, **asked) as options:
+    with console.resumable(preset=preset, resume=resume) as options:
         measurements = operations.measure(
             names,
             list(operation) or None,
@@ -143,7 +143,7 @@ def chain(
             transaction, or recovered from the signature; default: inline
         data_bytes: payload bytes in each transaction
         implementation: default: the fastest that runs here
-        resume: go on with the last run of the same command, which was interrupted
+        resume: use what was measured here in the last 30 days, such as by an interrupted run
 
     Examples:
       pqchain chain --algorithm Falcon-512 --transactions 1000 --threads 1,2,4
@@ -161,9 +161,7 @@ def chain(
     names = None if wants_all else [*algorithm, *added] or ["Falcon-512"]
     settings: dict[str, Any] = {"transactions": transactions, "threads": list(threads)}
     settings |= {"key_mode": key_mode, "implementation": implementation, "data_bytes": data_bytes}
-    asked: dict[str, Any] = {"preset": preset, "scheme": scheme, "resume": resume}
-    asked["algorithm"] = algorithm
-    with console.resumable("chain", **asked, **settings) as options:
+    with console.resumable(preset=preset, resume=resume) as options:
         # The warnings are shown with the table, and in --json.
         frame = blocks.measure_blocks(names, **settings, **options, warn=False)
         frame.attrs.pop("rounds", None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
@@ -120,7 +119,7 @@ def reproduce(
     Args:
         only: reproduce only these works; default: all
         output: output folder; default: results
-        resume: go on with the last run of the same command, which was interrupted
+        resume: use what was measured here in the last 30 days, such as by an interrupted run
 
     Examples:
       pqchain reproduce
@@ -132,9 +131,7 @@ def reproduce(
     from pqchain.works import printed
     from pqchain.works.work import by_sentence, split_ours
 
-    asked: dict[str, Any] = {"preset": preset, "scheme": scheme, "resume": resume}
-    asked["only"] = only
-    with console.resumable("reproduce", **asked) as options:
+    with console.resumable(preset=preset, resume=resume) as options:
         result = reproduction.run(output, only=list(only) or None, algorithms=added, **options)
     claims, ours = split_ours(result.claims)
     is_published = claims["source"] == Kind.PUBLISHED

@@ -18,7 +18,6 @@ import numpy as np
 from tqdm import tqdm
 
 from pqchain.consensus.builder import Load, ModelBlock, ViewBuilder
-from pqchain.consensus.engines import fast
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.runs import Height, Run
 from pqchain.consensus.scenario import Scenario
@@ -176,6 +175,8 @@ def _play(engine: Engine, *views: View) -> list[tuple[int, Outcome]]:
         from pqchain.consensus.engines import simulate
 
         return simulate.play(*views)
+    from pqchain.consensus.engines import fast  # numba loads slowly, and kept times need no engine
+
     return fast.play(*views)
 
 

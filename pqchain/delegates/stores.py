@@ -93,7 +93,8 @@ class FileStore(MemoryStore):
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "ledger.sqlite"
         if path.exists():
-            self._ledger = Ledger.open(path, verifier=verifier)
+            # A restart takes the time of verifying the chain, whatever this user did before.
+            self._ledger = Ledger.open(path, verifier=verifier, whole=True)
         else:
             balances = {address: account.balance for address, account in genesis.accounts.items()}
             self._ledger = Ledger.create(path, balances, genesis.rules, verifier=verifier)

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,13 +16,12 @@ from pqchain import results as frames_of
 from pqchain.algorithms import ALGORITHMS
 from pqchain.algorithms import get as algorithm_of
 from pqchain.bench.presets import PresetName
-from pqchain.errors import DataError, UsageError
-from pqchain.installation import cache_folder
+from pqchain.errors import UsageError
 from pqchain.reproduce import notebooks
 from pqchain.reproduce.notebooks import RESULTS_VARIABLE
 from pqchain.reproduce.outcome import Reproduction, WorkResults, load
 from pqchain.results import machine, outputs
-from pqchain.results.checkpoint import Checkpoint
+from pqchain.results.kept import KeptValues
 from pqchain.works import registry
 from pqchain.works.work import Bench, Frames, Work
 
@@ -38,7 +36,7 @@ def run(
     only: Iterable[str] | str | None = None,
     algorithms: Iterable[str] = (),
     progress: bool = False,
-    checkpoint: Checkpoint | None = None,
+    fresh: bool = True,
 ) -> Reproduction:
     """Measure once, compute every work (or those in `only`), and write the results and pages.
 
@@ -46,8 +44,8 @@ def run(
     `<key>.html`; the files that `outcome` describes; and files.json, which lists them. Files appear
     only when all are complete. Files of an earlier run that this one does not write are removed;
     the folder must be new, empty, or of an earlier run. `algorithms` are measured in addition, such
-    as registered ones. `checkpoint` keeps rounds, blocks and the frames of each work; what it has
-    is not computed again.
+    as registered ones. Rounds, blocks and the frames of each work are kept for 30 days, and not
+    computed again unless `fresh`.
 
     Unexplained sizes, failed computations and notebooks that raise an error are in `failures`; a
     slow machine is not a failure. Without the extra `notebooks` there are no pages of works. Raises
@@ -64,7 +62,7 @@ def run(
     place = Path(output)
     outputs.claim(place)  # an unusable folder fails now and not after minutes of measuring
     reproduction = _compute(
-        works, place, preset, algorithms=algorithms, progress=progress, checkpoint=checkpoint
+        works, place, preset, algorithms=algorithms, progress=progress, fresh=fresh
     )
     with outputs.staged(place) as building:
         reproduction.save(building)
@@ -85,16 +83,8 @@ def results(key: str, *, preset: PresetName | None = None) -> WorkResults:
     work, preset = registry.get(key), preset or bench.preset()
     if folder := os.environ.get(RESULTS_VARIABLE):
         return load(work, Path(folder))
-    kept = cache_folder() / "results" / _build(preset) / work.key
-    with suppress(DataError):
-        return load(work, kept)
-    computed = _compute([work], kept, preset)
     # Without a writable cache the results are computed again the next time.
-    with suppress(UsageError, OSError):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with outputs.staged(kept) as building:
-            computed.save(building)
-    return computed.results[0]
+    return _compute([work], Path(), preset, fresh=False).results[0]
 
 
 def _build(preset: str) -> str:
@@ -118,28 +108,28 @@ def _compute(
     *,
     algorithms: Iterable[str] = (),
     progress: bool = False,
-    checkpoint: Checkpoint | None = None,
+    fresh: bool = True,
 ) -> Reproduction:
     wanted = {*BASELINE, *(algorithm_of(name).name for name in algorithms)}
     wanted |= {name for work in works for name in work.algorithms()}
     # In the order of the registry, each scheme once; the pages state the warnings first.
     names = [name for name in ALGORITHMS if name in wanted]
-    how: Any = {"preset": preset, "progress": progress, "checkpoint": checkpoint, "warn": False}
+    how: Any = {"preset": preset, "progress": progress, "fresh": fresh, "warn": False}
     measured = bench.measure(names, **how)
     blocks = partial(bench.measure_blocks, **how)
     tools = Bench(preset=preset, measurements=measured, measure_blocks=blocks, progress=progress)
+    table = frames_of.to_json(measured)["table"].encode()
+    kept = KeptValues(f"{_build(preset)} {hashlib.sha256(table).hexdigest()} ", fresh=fresh)
     computed = (
-        WorkResults(work=work, measurements=measured, frames=_frames(work, tools, checkpoint))
+        WorkResults(work=work, measurements=measured, frames=_frames(work, tools, kept))
         for work in works
     )
     return Reproduction(output=output, measurements=measured, results=tuple(computed))
 
 
-def _frames(work: Work, tools: Bench, checkpoint: Checkpoint | None) -> Frames:
-    stored = f"work {work.key}"
-    if checkpoint is not None and (data := checkpoint.get(stored)) is not None:
+def _frames(work: Work, tools: Bench, kept: KeptValues) -> Frames:
+    if (data := kept.get(work.key)) is not None:
         return {name: frames_of.from_json(frame) for name, frame in data.items()}
     frames = work.compute(tools)
-    if checkpoint is not None:
-        checkpoint.put(stored, {name: frames_of.to_json(frame) for name, frame in frames.items()})
+    kept.put(work.key, {name: frames_of.to_json(frame) for name, frame in frames.items()})
     return frames

@@ -229,7 +229,7 @@ def _parsed(table: bytes, contract: Contract, provenance: Any, source: str) -> p
             f"{source} does not have the content of a {contract.name} frame: {error}; restore it "
             "and its sidecar, or run the measurement again"
         ) from error
-    frame.attrs["provenance"] = provenance
+    frame.attrs["provenance"] = machine.Provenance(provenance)
     return frame
 
 

@@ -11,6 +11,7 @@ import platform
 import re
 import subprocess
 from datetime import datetime, timezone
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,31 @@ _FROM_PYPERF = {
 left out."""
 
 
+class Provenance(dict[str, Any]):
+    """Facts about a run, which nobody changes: pandas copies them with every column and row."""
+
+    def __deepcopy__(self, memo: object) -> Provenance:
+        return self
+
+
+def identifier() -> str:
+    """Return the `machine_id` of this machine."""
+    return str(_hardware()["machine_id"])
+
+
+def _hardware() -> dict[str, Any]:
+    cpu_model = _cpu_model() or str(
+        _pyperf_metadata().get("cpu_model_name", platform.processor() or "unknown")
+    )
+    cpu_count = os.cpu_count() or 1
+    system = f"{platform.system()} {platform.machine()}"
+    return {
+        "machine_id": machine_id(cpu_model=cpu_model, cpu_count=cpu_count, system=system),
+        "cpu_model": cpu_model,
+        "cpu_count": cpu_count,
+    }
+
+
 def provenance() -> dict[str, Any]:
     """Return the provenance of numbers computed by this process, as JSON-compatible values.
 
@@ -49,14 +75,8 @@ def provenance() -> dict[str, Any]:
     cpu_affinity, cpu_config (governor and turbo), cpu_frequency and load_average (over one minute).
     """
     metadata = _pyperf_metadata()
-    other_name = platform.processor() or "unknown"
-    cpu_model = _cpu_model() or str(metadata.get("cpu_model_name", other_name))
-    cpu_count = os.cpu_count() or 1
-    system = f"{platform.system()} {platform.machine()}"
     return {
-        "machine_id": machine_id(cpu_model=cpu_model, cpu_count=cpu_count, system=system),
-        "cpu_model": cpu_model,
-        "cpu_count": cpu_count,
+        **_hardware(),
         "cpu_flags": sorted(cpu_flags().intersection(_NOTABLE_FLAGS)),
         **{ours: metadata[theirs] for theirs, ours in _FROM_PYPERF.items() if theirs in metadata},
         "python": f"{platform.python_implementation()} {platform.python_version()}",
@@ -95,7 +115,13 @@ def machine_id(*, cpu_model: str, cpu_count: int, system: str) -> str:
 
 def cpu_flags() -> frozenset[str]:
     """Return the x86 processor flags as Linux names them; empty on other systems."""
-    return frozenset(_cpuinfo().get("flags", "").split())
+    return _flags(_CPUINFO)
+
+
+# The file has a section per processor, and every signature with a seed asks for the flags.
+@cache
+def _flags(path: Path) -> frozenset[str]:
+    return frozenset(_cpuinfo(path).get("flags", "").split())
 
 
 def missing_flags(implementation: Implementation) -> tuple[str, ...]:
@@ -104,9 +130,9 @@ def missing_flags(implementation: Implementation) -> tuple[str, ...]:
     return tuple(flag for flag in implementation.cpu_flags if flag not in present)
 
 
-def _cpuinfo() -> dict[str, str]:
+def _cpuinfo(path: Path) -> dict[str, str]:
     try:
-        text = _CPUINFO.read_text(encoding="utf-8", errors="replace")
+        text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return {}
     entries = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
@@ -115,7 +141,7 @@ def _cpuinfo() -> dict[str, str]:
 
 def _cpu_model() -> str:
     # The numbers matter on virtual machines, whose model name may be just "AMD EPYC".
-    cpu = _cpuinfo()
+    cpu = _cpuinfo(_CPUINFO)
     name = cpu.get("model name", "")
     numbers = [f"{key} {cpu[key]}" for key in ("cpu family", "model", "stepping") if key in cpu]
     return f"{name} ({', '.join(numbers)})" if name and numbers else name

@@ -19,10 +19,11 @@ from pqchain.installation import VERSION
 from pqchain.render.table import Column, Table
 from pqchain.study import chain as limits
 from pqchain.study import text, validation
+from pqchain.study.cost_samples import times
 from pqchain.study.figures import models
 from pqchain.study.files import load
 from pqchain.study.plans import ready_name
-from pqchain.study.sampling import DRAWS, Findings, sample, times_of
+from pqchain.study.sampling import DRAWS, MOST_DRAWS, Findings, run
 from pqchain.works import citation
 
 _INDENT = 13
@@ -144,7 +145,10 @@ class Answer:
         lines = [line for block in blocks for line in _wrapped(block, width, 2) or [""]]
         for subject, statement in self.statements.items():
             lines += _wrapped(f"{subject:<{_INDENT}}{statement}", width, _INDENT)
-        return "\n".join([*lines, "", *_wrapped(self.sentence, width, 0)])
+        known = self.inline.times
+        age = f"Times: {known.origin}." if known.date else ""
+        end = [*_wrapped(age, width, 0), *_wrapped(self.sentence, width, 0)]
+        return "\n".join([*lines, "", *end])
 
     def data(self) -> dict[str, Any]:
         """Return the answer as JSON types."""
@@ -154,6 +158,7 @@ class Answer:
             "title": self.title,
             "status": text.status(self.inline.plan),
             "costs": self.inline.costs.source,
+            "times": self.inline.times.origin,
             "warnings": self.warnings,
             "statements": self.statements,
             "capacity_share": {mode: self.share(mode) for mode in self.modes},
@@ -292,13 +297,15 @@ def whatif(
     measurements: pd.DataFrame | None = None,
     draws: int = DRAWS,
     preset: PresetName | None = None,
+    fresh: bool = False,
     progress: bool = False,
 ) -> Answer:
     """Return what a signature scheme would cost a chain.
 
     `chain` is a ready study or the path of a TOML file; `algorithm` is a scheme of the registry,
     or one that `pqchain.register` added. Measures the scheme and the chain's present one unless
-    `measurements` has their times. Raises UnknownName, which lists all chains, and UsageError.
+    `measurements` has their times or, unless `fresh`, they are kept; see `study.times`. Raises
+    UnknownName, which lists all chains, and UsageError.
     """
     name = chain_of(chain)
     plan = load(name)
@@ -308,14 +315,14 @@ def whatif(
             f"the chain must have measured times for {wanted}; got {name}, whose times are "
             f"printed ones ({plan.costs}). Run `pqchain study {name}`."
         )
-    integer("draws", draws, least=1, most=10_000)
+    integer("draws", draws, least=1, most=MOST_DRAWS)
     given = schemes.costs_of(wanted)
     own = () if given is None else (given,)
     plan = plan.with_(algorithms=(wanted,), migration={}, own_schemes=plan.own_schemes + own)
-    times, warnings = times_of(plan, measurements, preset=preset, progress=progress)
+    known = times(plan, measurements, preset=preset, fresh=fresh, progress=progress)
 
     def findings(mode: str) -> Findings:
-        return sample(plan.with_(key_mode=mode), times, draws=draws, warnings=warnings)
+        return run(plan.with_(key_mode=mode), known, draws=draws)
 
     today = findings(plan.chain.key_mode)
     is_registered = plan.chain.key_mode == "registered"

@@ -155,7 +155,9 @@ class Explorer:
             names = [name for name in self.start.names if name not in {it.algorithm for it in own}]
             asked = ["generate_keypair", "sign", "verify"]
             if frame is None:
-                frame = operations.measure(names, asked, preset=preset or presets.preset())
+                frame = operations.measure(
+                    names, asked, preset=preset or presets.preset(), fresh=False
+                )
             self.measurements = frame
             table = costing.from_frame(frame)
         defined = [*own, *filter(None, map(costs_of, algorithms.ALGORITHMS))]

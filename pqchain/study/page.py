@@ -65,7 +65,7 @@ def markup(analysis: Analysis, opening: Sequence[str] = ()) -> str:
     warnings = text.warnings(findings)
     caution = html.element("div", html.bullets(warnings), class_="verdict bad", role="alert")
     results = html.bullets([*opening, *text.conclusions(findings)])
-    times = f"times: {findings.costs.source}; {text.spread(findings)}"
+    times = f"times: {findings.times.origin}; {text.spread(findings)}"
     head = html.element(
         "section",
         html.element("h1", plan.title),

@@ -4,32 +4,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, fields, replace
-from itertools import product
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from pqchain import algorithms, crypto
-from pqchain import costs as costing
-from pqchain.algorithms import DECODE_KEY, SIGNATURE_OPERATIONS
-from pqchain.bench import aggregates, operations, presets, variation
-from pqchain.bench.presets import PresetName
 from pqchain.checks import integer
-from pqchain.costs import AggregateCosts, Costs, CostTable
-from pqchain.errors import Unsupported, UsageError
+from pqchain.costs import CostTable
+from pqchain.errors import UsageError
 from pqchain.figures import Figure
-from pqchain.results import machine
 from pqchain.study import validation
+from pqchain.study.cost_samples import CostSamples
 from pqchain.study.figures import QUANTITIES, framed, models
 from pqchain.study.migration import DAY_SECONDS, Migration
 from pqchain.study.plan import Plan
-from pqchain.study.provers import BLS
-from pqchain.works import papers
 
 DRAWS = 16
 """Number of Monte Carlo draws; each uses one network seed and one measurement pass."""
@@ -37,180 +27,7 @@ DRAWS = 16
 INTERVAL = (0.05, 0.95)
 """Quantiles of the draws at the ends of an interval, which holds nine draws of ten."""
 
-BUSY = 0.5
-"""Load of the processors in the minute before a measurement above which a warning is given."""
-
-PASSES = 3
-
-UNSTEADY = 0.25
-"""Spread between passes, relative to the median, above which a warning is given."""
-
-_TIMES, _AGGREGATE_TIMES = (
-    tuple(field.name for field in fields(costs) if field.name.endswith("_seconds"))
-    for costs in (Costs, AggregateCosts)
-)
-
-# The name of aggregates in `CostSamples.spread`.
-_AGGREGATES = "aggregates"
-
-
-@dataclass(frozen=True, slots=True)
-class CostSamples:
-    """Costs of the schemes of a plan from several measurement passes.
-
-    A pass measures every scheme once; a draw uses one pass for all schemes, so that a slow phase of
-    the machine slows all schemes of a draw and their ratios stay those of one pass. Each time is
-    then varied by the spread of its samples, and all by one factor, because passes made within a
-    minute vary less than the machine does from hour to hour.
-    """
-
-    passes: tuple[CostTable, ...]
-    usual: CostTable | None = None
-    """Costs by the implementations that the registry lists first; None if they are not known."""
-    spread: tuple[tuple[str, str, float], ...] = ()
-    """(algorithm, time, relative deviation of single operations), where samples are known."""
-    drift: float = 1.0
-    """Slowdown of the machine during the measurement, relative to its fastest sample."""
-
-    @property
-    def middle(self) -> CostTable:
-        """Costs with the median of the passes for each time."""
-        rows = tuple(
-            _median([table[row.algorithm] for table in self.passes], _TIMES)
-            for row in self.passes[0].rows
-        )
-        measured = [table.aggregates for table in self.passes if table.aggregates]
-        aggregates = _median(measured, _AGGREGATE_TIMES) if measured else None
-        return replace(self.passes[0], rows=rows, aggregates=aggregates)
-
-    def drawn(self, number: int) -> CostTable:
-        """Return the costs of a draw: one pass with random changes by drift and sample spread."""
-        table = self.passes[number % len(self.passes)]
-        # Draw 0 has the times of the first pass as measured; printed times have no spread.
-        if number == 0 or (not self.spread and self.drift == 1.0):
-            return table
-        rng = np.random.default_rng(number)
-        normal = rng.standard_normal(len(self.spread)).tolist()
-        # Another hour may be slower or faster by up to the drift.
-        slower = self.drift ** float(rng.uniform(-1.0, 1.0))
-        # Lognormal factors, which keep times positive.
-        factors = {
-            (algorithm, name): slower * math.exp(deviation * sample)
-            for (algorithm, name, deviation), sample in zip(self.spread, normal, strict=True)
-        }
-
-        def varied(row: Costs) -> Costs:
-            changes: Any = {
-                name: getattr(row, name) * factors.get((row.algorithm, name), slower)
-                for name in _TIMES
-            }
-            # A part of the verification, which stays the same part.
-            by = factors.get((row.algorithm, "verify_seconds"), slower)
-            changes["decode_key_seconds"] = row.decode_key_seconds * by
-            return row if row.is_given else replace(row, **changes)
-
-        aggregates = table.aggregates
-        if aggregates is not None:
-            # One spread for all: they consist of the same pairings and additions.
-            by = factors.get((_AGGREGATES, "verify_seconds"), slower)
-            changes: Any = {name: getattr(aggregates, name) * by for name in _AGGREGATE_TIMES}
-            aggregates = replace(aggregates, **changes)
-        return replace(table, rows=tuple(map(varied, table.rows)), aggregates=aggregates)
-
-    def unsteady(self) -> list[str]:
-        """Return a list with a warning about times that vary between passes; [] if none do."""
-        wide = []
-        for row, operation in product(self.passes[0].rows, ("sign", "verify")):
-            rows = [table[row.algorithm] for table in self.passes]
-            times = [getattr(cost, f"{operation}_seconds") for cost in rows]
-            spread = (max(times) - min(times)) / (float(np.median(times)) or math.inf)
-            if spread > UNSTEADY:
-                wide.append((spread, f"{operation} of {row.algorithm} {spread:.0%}"))
-        listed = ", ".join(text for _, text in sorted(wide, reverse=True))
-        return [f"times vary between passes: {listed}"] if listed else []
-
-
-def known(plan: Plan, measurements: pd.DataFrame | None = None) -> CostSamples | None:
-    """Return a plan's times, published or from `measurements`; None if it must be measured.
-
-    Raises UsageError if measurements are given that the plan does not use, and MissingCosts.
-    """
-    if plan.costs != "measured":
-        if measurements is not None:
-            raise UsageError(f'costs must be "measured" to use measurements; got {plan.costs!r}')
-        return CostSamples((_of(plan, papers.costs(plan.costs.removeprefix("paper:"))),))
-    if measurements is None:
-        return None
-    table = _of(plan, costing.from_frame(measurements, _named(plan)))
-    usual = _of(plan, costing.from_frame(measurements, _usual(plan)))
-    spread = tuple(variation.spread(table, measurements))
-    return CostSamples((table,), usual, spread, variation.drift(table, [measurements]))
-
-
-def measured(
-    plan: Plan, *, passes: int = PASSES, preset: PresetName | None = None, progress: bool = False
-) -> CostSamples:
-    """Measure the schemes of a plan in several passes, each with one timing round."""
-    defined = {row.algorithm for row in plan.own_schemes}
-    names = [name for name in plan.names if name not in defined]
-    if not names:
-        raise UsageError("algorithms must include a scheme of the registry to measure; add one")
-    chosen, asked = preset or presets.preset(), [*SIGNATURE_OPERATIONS, DECODE_KEY]
-    # The study states the variation over all passes, instead of a warning about each.
-    options: Any = {"preset": chosen, "rounds": 1, "progress": progress, "warn": False}
-    named, tables, measurements = _named(plan), [], []
-    spreads: dict[tuple[str, str], list[float]] = {}
-    # One round in each pass, so that a slow phase of the machine falls into one pass of all schemes
-    # and not into all passes of one scheme.
-    for _ in range(passes):
-        frames = [
-            operations.measure(name, asked, named.get(name) or crypto.candidates(name), **options)
-            for name in (*names, *plan.only_observed)
-        ]
-        joined = pd.concat(frames, ignore_index=True)
-        joined.attrs = frames[0].attrs
-        measurements.append(joined)
-        table = _of(plan, costing.from_frame(joined, named))
-        if BLS in (plan.votes.vote_aggregation, plan.transaction.transaction_aggregation):
-            deviation = 0.0
-            with suppress(Unsupported):
-                made, deviation = aggregates.measure_aggregates()
-                table = replace(table, aggregates=made)
-            spreads.setdefault((_AGGREGATES, "verify_seconds"), []).append(deviation)
-        tables.append(table)
-        for algorithm, name, deviation in variation.spread(table, joined):
-            spreads.setdefault((algorithm, name), []).append(deviation)
-    spread = ((*key, float(np.median(several))) for key, several in spreads.items())
-    usual = _of(plan, costing.from_frame(joined, _usual(plan)))
-    drift = variation.drift(tables[0], measurements)
-    return CostSamples(tuple(tables), usual, tuple(spread), drift)
-
-
-def _named(plan: Plan) -> dict[str, str]:
-    """Return the implementations that a plan names and that run here, by scheme."""
-    named = plan.chain.implementations.items()
-    return {name: row for name, row in named if not crypto.obstacle(row)}
-
-
-def _usual(plan: Plan) -> dict[str, str]:
-    names = (*plan.names, *plan.only_observed)
-    known = [name for name in names if name in algorithms.ALGORITHMS]
-    first = {name: rows[0] for name in known if (rows := crypto.candidates(name))}
-    return first | _named(plan)
-
-
-def _median(rows: Sequence[Any], names: Iterable[str]) -> Any:
-    medians = {n: float(np.median([getattr(row, n) for row in rows])) for n in names}
-    return replace(rows[0], **medians)
-
-
-def _of(plan: Plan, table: CostTable) -> CostTable:
-    defined = {row.algorithm: row for row in plan.own_schemes}
-    rows = [(defined.get(name) or table[name]).require("sign", "verify") for name in plan.names]
-    # Of the observed schemes those that were measured: the calibration states the missing ones.
-    others = (table[name] for name in plan.only_observed if name in table)
-    rows += [row for row in others if row.sign_seconds + row.verify_seconds > 0]
-    return CostTable(tuple(rows), table.source)
+MOST_DRAWS = 10_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,8 +43,8 @@ class Findings:
     """The limit that binds, by scheme."""
     calibration: pd.DataFrame
     """The model compared with the chain of today, of the contract "study-calibration"."""
-    draws: int = 1
-    warnings: tuple[str, ...] = ()
+    draws: int
+    times: CostSamples
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -297,59 +114,13 @@ class Findings:
         return first.high < second.low or second.high < first.low
 
 
-def run(
-    plan: Plan,
-    *,
-    measurements: pd.DataFrame | None = None,
-    draws: int = DRAWS,
-    preset: PresetName | None = None,
-    progress: bool = False,
-) -> Findings:
-    """Compute all figures over several draws; measure first if the plan needs it.
+def run(plan: Plan, times: CostSamples, *, draws: int = DRAWS, progress: bool = False) -> Findings:
+    """Compute all figures over several draws; `times` are those of `study.times`.
 
     The value of a figure is the median of its draws; its interval contains 90 % of them. Raises
-    UsageError, and MissingCosts for schemes without costs.
+    UsageError.
     """
-    integer("draws", draws, least=1, most=10_000)
-    times, warnings = times_of(plan, measurements, preset=preset, progress=progress)
-    return sample(plan, times, draws=draws, warnings=warnings, progress=progress)
-
-
-def times_of(
-    plan: Plan, measurements: pd.DataFrame | None = None, **options: Any
-) -> tuple[CostSamples, tuple[str, ...]]:
-    """Return a plan's times, known or measured now, with warnings about the measurement.
-
-    `options` are those of `measured`. Raises as `run` does.
-    """
-    # Reported here and not by the plan: sliders pass through such plans on the way to others.
-    if plan.bundled and plan.bundled not in plan.names:
-        raise UsageError(
-            f"algorithms must include {plan.bundled}, because transaction_aggregation="
-            f"{plan.transaction.transaction_aggregation!r} aggregates its signatures; got "
-            f"{', '.join(plan.names)}. Add it, or set transaction_aggregation='plain'."
-        )
-    times = known(plan, measurements)
-    warnings: list[str] = []
-    if times is None:
-        # Before the measurement: afterwards the load is that of the measurement itself.
-        if (busy := machine.load_share()) > BUSY:
-            share = f"{busy:.0%} of its processors"
-            warnings.append(f"the machine was busy before the measurement: {share}")
-        times = measured(plan, **options)
-        warnings += times.unsteady()
-    return times, tuple(warnings)
-
-
-def sample(
-    plan: Plan,
-    times: CostSamples,
-    *,
-    draws: int = DRAWS,
-    warnings: tuple[str, ...] = (),
-    progress: bool = False,
-) -> Findings:
-    """Compute all figures over several draws from times that are known."""
+    integer("draws", draws, least=1, most=MOST_DRAWS)
     # The number of a draw seeds its network and picks its pass, so that equal runs are equal.
     numbers = tqdm(range(draws), disable=not progress, unit="draw")
     drawn = [
@@ -372,7 +143,7 @@ def sample(
         limits[algorithm] = Counter(draw[algorithm][1] for draw in drawn).most_common(1)[0][0]
     costs = times.middle
     calibration = validation.calibrate(plan, costs)
-    return Findings(plan, costs, figures, limits, calibration, draws, warnings)
+    return Findings(plan, costs, figures, limits, calibration, draws, times)
 
 
 def _including(figure: Figure, value: float) -> Figure:

@@ -120,7 +120,7 @@ def warnings(findings: Findings) -> list[str]:
         *algorithms.cautions(findings.plan.names),
         *_other_instance(findings.plan),
         *_other_machine(findings),
-        *(f"Warning: {warning}." for warning in findings.warnings),
+        *(f"Warning: {warning}." for warning in findings.times.warnings),
         *validation.large_errors(findings.calibration),
         *validation.engine_bias(findings.plan),
     ]
@@ -368,7 +368,7 @@ def parts(findings: Findings, complete: bool = False) -> list[str | Table]:
     """Return the conclusions as text, and the main figures; `complete` adds the other tables."""
     head = (
         f"{findings.plan.title}\n{status(findings.plan)}\n"
-        f"times: {findings.costs.source}; {spread(findings)}\n"
+        f"times: {findings.times.origin}; {spread(findings)}\n"
     )
     lines = [
         head,

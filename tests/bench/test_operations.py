@@ -8,7 +8,7 @@ import pytest
 from pqchain import plots
 from pqchain.algorithms import ALGORITHMS, SIGNATURE_OPERATIONS
 from pqchain.bench import operations as bench
-from pqchain.bench import presets
+from pqchain.bench import presets, rounds
 from pqchain.crypto import native, unavailable_reason
 from pqchain.errors import CryptoFailure, UnknownAlgorithm, UnknownImplementation, UsageError
 from pqchain.results import machine
@@ -44,11 +44,11 @@ def test_rows_have_notes_on_their_implementation() -> None:
     rows = frame.set_index(["algorithm", "implementation"])
     assert rows.loc[("ML-KEM-512", "liboqs-0.13/ref"), "status"] == "ok"
     openssl = rows.loc[("Ed25519", "cryptography/openssl")]
-    assert openssl["reason"] == bench.TIMED_IN_PYTHON
+    assert openssl["reason"] == rounds.TIMED_IN_PYTHON
     assert np.isnan(openssl["median_cycles"])
     # The default implementation can be measured by its name.
     frame = bench.measure("ML-DSA-44", implementations="liboqs-0.13/dispatch", rounds=1)
-    assert [*frame["status"].unique(), *frame["reason"].unique()] == ["ok", bench.TIMED_IN_PYTHON]
+    assert [*frame["status"].unique(), *frame["reason"].unique()] == ["ok", rounds.TIMED_IN_PYTHON]
     build = "liboqs-0.7.1/ref"
     frame = bench.measure("NTRU-HPS-2048-509", "decapsulate", build)
     assert list(frame["reason"]) == [ALGORITHMS["NTRU-HPS-2048-509"].note(build)]
@@ -109,13 +109,13 @@ def test_wrong_use_is_rejected(arguments, options, error, message) -> None:
 def test_each_round_covers_every_cell(monkeypatch):
     """A busy second must not slow down all rounds of one cell, which would shift its median."""
     turns = []
-    run_round = bench._run_round
+    run_round = bench.run_round
 
     def record(cell, preset, index, *others):
         turns.append((index, cell.algorithm.name, cell.operation))
         return run_round(cell, preset, index, *others)
 
-    monkeypatch.setattr(bench, "_run_round", record)
+    monkeypatch.setattr(bench, "run_round", record)
     bench.measure(["ML-DSA-44", "Falcon-512"], "verify", "liboqs-0.13/ref", rounds=2)
     assert turns == [
         (0, "ML-DSA-44", "verify"), (0, "Falcon-512", "verify"),
@@ -137,3 +137,36 @@ def test_decoding_a_key_is_a_cost_of_its_own() -> None:
     # Only where it is named, because few libraries separate it.
     assert set(bench.measure("Hawk-512", rounds=1)["operation"]) == set(SIGNATURE_OPERATIONS)
     assert frame.attrs["provenance"]["rounds"] == 1
+
+
+def test_kept_rounds_are_measured_once_unless_they_must_be_fresh(monkeypatch, tmp_path):
+    monkeypatch.setenv("PQCHAIN_KEPT", str(tmp_path / "kept"))
+    how = {"preset": "quick", "rounds": 2, "keep_samples": True, "warn": False}
+    first = bench.measure("Ed25519", "verify", **how)
+    count, samples = [], rounds._measured_round
+    monkeypatch.setattr(
+        rounds, "_measured_round", lambda *given: count.append(given) or samples(*given)
+    )
+    kept = bench.measure("Ed25519", "verify", fresh=False, **how)
+    assert not count and kept.equals(first)
+    assert kept.attrs["samples"].equals(first.attrs["samples"])
+    assert kept.attrs["provenance"]["resumed_rounds"] == 2 * len(first)
+    # Another preset, code or round is another measurement.
+    bench.measure("Ed25519", "verify", fresh=False, **how | {"rounds": 3})
+    assert len(count) == len(first)
+    monkeypatch.setattr(rounds.installation, "package_version", lambda package: "0")
+    bench.measure("Ed25519", "verify", fresh=False, **how)
+    assert len(count) > len(first)
+    before = len(count)
+    bench.measure("Ed25519", "verify", **how)
+    assert len(count) == before + 2 * len(first)
+
+
+def test_each_round_is_a_frame():
+    named = {"Ed25519": None, "ML-DSA-44": None}
+    frame = bench.measure(None, ["verify"], named, rounds=2, keep_rounds=True, warn=False)
+    several = frame.attrs["rounds"]
+    assert len(several) == 2 and all(set(row["status"]) == {"ok"} for row in several)
+    one, other = (frame["median_seconds"] for frame in several)
+    assert not one.equals(other)
+    assert [*several[0]["algorithm"].unique()] == ["Ed25519", "ML-DSA-44"]

@@ -20,6 +20,7 @@ import pytest
 from pqchain.chain import Block, BlockRejected, Ledger, Reason, Rules, State
 from pqchain.chain.state import LEAST_IN_BULK
 from pqchain.errors import BadType, DataError, UsageError
+from pqchain.results.kept import KeptValues
 from tests.chain.wallets import alice, bob, hybrid, proposer
 
 ALICE, BOB, PROPOSER = alice(), bob(), proposer()
@@ -447,3 +448,51 @@ def test_concurrent_creation_succeeds_once(tmp_path: Path) -> None:
         with Ledger.open(path) as ledger:
             assert ledger.state.account(ALICE.address).balance == 1000
         assert [file.name for file in tmp_path.glob(f"{number}.*")] == [path.name]
+
+
+def test_verified_blocks_are_not_verified_again_unless_asked(path, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("PQCHAIN_KEPT", str(tmp_path / "kept"))
+    heights, apply = [], State.apply
+
+    def counted(state, block, **options):
+        heights.append(state.height + 1)
+        return apply(state, block, **options)
+
+    monkeypatch.setattr(State, "apply", counted)
+
+    def opened(**options):
+        heights.clear()
+        with Ledger.open(path, **options) as ledger:
+            return ledger.state, list(heights)
+
+    whole, every = opened()
+    assert every == [1, 2, 3]
+    assert opened() == (whole, []) and opened()[0].block == whole.block
+    assert opened(whole=True) == (whole, every)
+    # Only what was added is verified.
+    with Ledger.open(path) as ledger:
+        append_blocks(ledger, 1)
+        added = ledger.state
+    assert opened() == (added, [4])
+    # A changed kept state is found by its digest, or by the sum of the balances.
+    with closing(sqlite3.connect(tmp_path / "kept")) as connection:
+        rows = connection.execute("SELECT key FROM stored").fetchall()
+    [name] = [key.partition(" ")[2] for (key,) in rows if " ledger " in key]
+    digest, text, check = KeptValues().get(name)
+    richer = text.replace(f"[{added.account(ALICE.address).balance}, ", "[1000000, ")
+    assert richer != text
+    rehashed = digest_after(bytes.fromhex(digest), richer.encode()).hex()
+    for damaged in (
+        [digest, richer, check], [digest, richer, rehashed], [digest[2:], text, check],
+        [digest, text[:-1], check], [digest, text], None, "text", 3, [1, 2, 3],
+    ):  # fmt: skip
+        KeptValues().put(name, damaged)
+        assert opened() == (added, [1, 2, 3, 4])
+    # A changed chain has other digests, so that nothing of it counts as verified.
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("SELECT data FROM blocks ORDER BY height").fetchall()
+    changed = bytearray(rows[0][0])
+    changed[-1] ^= 1
+    rewrite_ledger(path, [bytes(changed), *(data for (data,) in rows[1:])])
+    with pytest.raises(DataError, match="block 1: block rejected"):
+        Ledger.open(path)

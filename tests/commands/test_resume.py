@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from pqchain import bench
-from pqchain.bench import blocks, operations, variation
+from pqchain.bench import blocks, rounds, variation
 from pqchain.reproduce import notebooks
 from pqchain.works import registry
 from tests import frames
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.native
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PQCHAIN_KEPT", str(tmp_path / "kept"))
 
 
 def interrupt_at(monkeypatch, module, name, number, error=KeyboardInterrupt):
@@ -38,20 +38,21 @@ BENCH = ["bench", "--algorithm", "Ed25519,Hawk-512", "--operation", "verify", "-
 
 @pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt, 130), (MemoryError, 1)])
 def test_bench_measures_only_the_missing_rounds(monkeypatch, run, capsys, error, code):
-    calls = interrupt_at(monkeypatch, operations, "round_samples", 4, error)
+    calls = interrupt_at(monkeypatch, rounds, "round_samples", 4, error)
     said = " ".join(run(BENCH, code).err.split())
-    assert "(3 parts); to go on, run the same command with --resume" in said
+    assert "is kept; to go on, run the same command with --resume" in said
     first = calls.total()
     shown = run([*BENCH, "--resume", "--json"]).data
     assert shown["provenance"]["resumed_rounds"] == 3
     rows = [row for row in shown["measurements"] if row["status"] == "ok"]
     assert calls.total() - first == 3 * len(rows) - 3
-    run([*BENCH, "--resume"], 2)  # the run is complete
+    run([*BENCH, "--resume"])  # the run is complete
+    assert calls.total() - first == 3 * len(rows) - 3
 
 
 def test_resumed_samples_are_those_that_were_measured(monkeypatch, run, tmp_path):
     stored = []
-    original = operations.round_samples
+    original = rounds.round_samples
 
     def recorded(**named):
         if len(stored) == 2:
@@ -59,13 +60,13 @@ def test_resumed_samples_are_those_that_were_measured(monkeypatch, run, tmp_path
         stored.append(original(**named))
         return stored[-1]
 
-    monkeypatch.setattr(operations, "round_samples", recorded)
+    monkeypatch.setattr(rounds, "round_samples", recorded)
     output = tmp_path / "times.csv"
     line = "bench --algorithm Ed25519 --operation sign --preset quick --cycles --output"
     line += f" {output} --implementation cryptography/openssl"
     run(line, 130)
     assert not output.exists()
-    monkeypatch.setattr(operations, "round_samples", original)
+    monkeypatch.setattr(rounds, "round_samples", original)
     frames_of, quartiles = [], variation.quartiles
     monkeypatch.setattr(variation, "quartiles", lambda it: frames_of.append(it) or quartiles(it))
     run(f"{line} --resume")

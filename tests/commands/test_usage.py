@@ -11,9 +11,9 @@ import pytest
 
 import pqchain as pq
 from pqchain import results
-from pqchain.bench import blocks, operations, presets
+from pqchain.bench import blocks, presets, rounds
 from pqchain.commands import measuring
-from pqchain.study import ready_names, sampling
+from pqchain.study import cost_samples, ready_names
 from tests import frames
 
 MINE = "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
@@ -184,9 +184,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with (tmp_path / "huge.csv").open("wb") as file:
         file.truncate(1 << 40)  # sparse, and larger than the memory
     for place, name in (
-        (operations, "round_samples"),
+        (rounds, "round_samples"),
         (blocks, "_measure"),
-        (sampling, "measured"),
+        (cost_samples, "_measured"),
     ):
         monkeypatch.setattr(place, name, lambda *given, **named: pytest.fail("measured"))
     monkeypatch.setattr(measuring, "entry_points", lambda group: ())  # pqchain alone

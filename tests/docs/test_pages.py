@@ -17,7 +17,8 @@ from pqchain import algorithms, plots, results, study
 from pqchain.bench import stored
 from pqchain.commands import main
 from pqchain.costs import from_frame
-from pqchain.study import sampling, validation
+from pqchain.study import validation
+from pqchain.study.cost_samples import CostSamples
 from pqchain.works import papers
 from tests.study.plans import ALL_COSTS
 from tests.works.studies import small
@@ -230,7 +231,7 @@ def test_studies_in_toml_can_be_run() -> None:
     from pqchain.bench import stored
 
     for plan in studies():
-        found = study.run(plan, measurements=stored.load(), draws=1)
+        found = study.run(plan, study.times(plan, stored.load()), draws=1)
         assert all(row["capacity_per_second"].value > 0 for row in found.figures.values())
 
 
@@ -245,9 +246,9 @@ def test_calibration_table_has_the_errors_of_the_model() -> None:
         shown.get(name, []).append(error)
     for name, errors in shown.items():
         plan = study.load(name)
-        costs = (sampling.known(plan) or sampling.CostSamples((ALL_COSTS,))).middle
+        costs = CostSamples((ALL_COSTS,)) if plan.costs == "measured" else study.times(plan)
         # A ratio of measured times, of the reference measurements.
-        costs = measured if name == "near" else costs
+        costs = measured if name == "near" else costs.middle
         frame = validation.calibrate(plan, costs)
         found = 100 * frame.loc[frame["observed"].notna(), "error"]
         digits = [len(error.partition(".")[2]) for error in errors]

@@ -10,7 +10,7 @@ from pqchain.errors import DataError, UnknownPaper, UsageError
 from pqchain.render import html
 from pqchain.reproduce import Reproduction, notebooks
 from pqchain.results import outputs
-from pqchain.works import papers
+from pqchain.works import papers, registry
 from pqchain.works.quic_reencoding import replays
 from pqchain.works.verdicts import HOLDS
 from pqchain.works.work import Work, split_ours
@@ -89,12 +89,13 @@ def test_facts_count_the_verdicts(reproduction):
 
 def test_results_are_computed_once_per_build_and_preset(measured, monkeypatch, tmp_path):
     monkeypatch.delenv(notebooks.RESULTS_VARIABLE, raising=False)
-    monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path))
+    monkeypatch.setenv("PQCHAIN_KEPT", str(tmp_path / "kept"))
     first = reproduce.results("falcon-hls", preset="quick")
-    monkeypatch.setattr(bench, "measure", lambda *given, **named: pytest.fail("measured"))
+    work = type(registry.get("falcon-hls"))
+    monkeypatch.setattr(work, "compute", lambda *given: pytest.fail("computed"))
     again = reproduce.results("falcon-hls", preset="quick")
     pd.testing.assert_frame_equal(again.measurements, first.measurements)
-    with pytest.raises(pytest.fail.Exception, match="measured"):
+    with pytest.raises(pytest.fail.Exception, match="computed"):
         reproduce.results("falcon-hls", preset="paper")
 
 

@@ -6,8 +6,9 @@ from pqchain.algorithms import get
 from pqchain.costs import Costs, CostTable
 from pqchain.study import Plan, load
 from pqchain.study.chain import Use, use
+from pqchain.study.cost_samples import CostSamples
 from pqchain.study.plan import INPUTS
-from pqchain.study.sampling import CostSamples, Findings, sample
+from pqchain.study.sampling import Findings, run
 from pqchain.study.text import parts
 
 _SECONDS = {
@@ -63,7 +64,7 @@ def plan(**changes: Any) -> Plan:
 
 def found(one: Plan, costs: CostTable = COSTS, *, draws: int = 1) -> Findings:
     """Return the results of a plan with these costs."""
-    return sample(one, CostSamples((costs,)), draws=draws)
+    return run(one, CostSamples((costs,)), draws=draws)
 
 
 def used(one: Plan, algorithm: str, lengths: dict[int, int] | None = None) -> Use:

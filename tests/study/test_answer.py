@@ -11,8 +11,8 @@ from pqchain import algorithms, schemes, study
 from pqchain.costs import CostTable, MissingCosts
 from pqchain.errors import UnknownName, UsageError
 from pqchain.study import answer
+from pqchain.study.cost_samples import CostSamples
 from pqchain.study.figures import models
-from pqchain.study.sampling import CostSamples
 from tests import frames
 from tests.study.plans import ALL_COSTS as COSTS
 
@@ -27,7 +27,7 @@ def asked(monkeypatch):
 
     def ask(chain, algorithm, costs=COSTS, warnings=()):
         monkeypatch.setattr(
-            answer, "times_of", lambda plan, measured, **named: (CostSamples((costs,)), warnings)
+            answer, "times", lambda *given, **named: CostSamples((costs,), warnings=warnings)
         )
         return study.whatif(chain, algorithm, draws=1)
 
@@ -87,11 +87,11 @@ def test_every_plan_answers_for_schemes_that_it_does_not_name(name, monkeypatch)
                     study.whatif(name, scheme)
                 if scheme not in ("Falcon-512", "Mine"):  # neither printed nor defined
                     with pytest.raises(MissingCosts, match=f"no costs of '{scheme}' in 'paper:"):
-                        study.run(asked, draws=1)
+                        study.times(asked)
                 continue
             # Only what was asked and the baseline: a scheme of an observation is not measured.
             times = frames.measurements([plan.chain.baseline, *({scheme} - {"Mine"})])
-            found = study.run(asked, measurements=times, draws=1)
+            found = study.run(asked, study.times(asked, times), draws=1)
             assert found.figures[scheme]["capacity_per_second"].value >= 0
             rows = found.calibration
             unmeasured = rows[rows["algorithm"].isin(others - {scheme})]
@@ -138,7 +138,7 @@ def test_latency_is_none_exactly_where_the_load_reaches_the_capacity():
     )
     loads = [models(base, table)["ML-DSA-44"]["capacity_per_second"] for table in tables]
     base = base.with_(transactions_per_second=(loads[0] + loads[2]) / 2)
-    by_name = study.sampling.sample(base, CostSamples(tuple(tables)), draws=3).figures["ML-DSA-44"]
+    by_name = study.run(base, CostSamples(tuple(tables)), draws=3).figures["ML-DSA-44"]
     assert by_name["capacity_per_second"].value < base.chain.transactions_per_second
     assert math.isnan(by_name["latency_seconds"].value)
 

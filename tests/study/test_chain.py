@@ -10,7 +10,7 @@ from pqchain.chain import encoding
 from pqchain.costs import AggregateCosts, Costs, CostTable
 from pqchain.errors import UsageError
 from pqchain.figures import SECONDS
-from pqchain.study import chain, figures, load, plane, ready_names, run, tornado
+from pqchain.study import chain, figures, load, plane, ready_names, times, tornado
 from pqchain.study.figures import QUANTITIES, models
 from pqchain.study.provers import CITED, MEASURED, names, prover
 from pqchain.study.text import conclusions, warnings
@@ -312,7 +312,7 @@ def test_votes_follow_a_prover_with_stated_times():
 )
 def test_invalid_transaction_aggregation_is_rejected(how, message):
     with pytest.raises(UsageError, match=message):
-        run(plan(algorithms=("ML-DSA-44",), transaction_aggregation=how))
+        times(plan(algorithms=("ML-DSA-44",), transaction_aggregation=how))
 
 
 def test_chain_with_one_proof_per_block_can_be_studied():

@@ -10,14 +10,14 @@ from pqchain.consensus import Scenario
 from pqchain.consensus import run as run_consensus
 from pqchain.costs import CostTable, MissingCosts
 from pqchain.errors import DataError, UsageError
-from pqchain.study import QUANTITIES, evaluate, load, run
+from pqchain.study import QUANTITIES, evaluate, load, run, times
 from pqchain.study.figures import MIX, models
 from pqchain.works import papers
 from tests.study.plans import COSTS, plan
 
 
 def test_published_network_gives_the_published_model():
-    found = run(load("pqdpol"))
+    found = run(load("pqdpol"), times(load("pqdpol")))
     for name in ("Falcon-512", "Dilithium2", "SPHINCS+-SHA2-128f-simple"):
         one = Scenario(algorithm=name, costs=papers.costs("pqdpol"), nodes=32)
         assert found.values[name]["final_seconds"] == run_consensus(one).latency_seconds
@@ -179,7 +179,7 @@ def test_every_figure_has_kind_and_source():
     frame = evaluate(plan(migration={"Falcon-512": 1.0}), COSTS)
     assert set(frame["kind"]) == {"registry", "measured", "modelled"}
     assert (frame["source"] != "").all()
-    published = run(load("pqdpol")).frame
+    published = run(load("pqdpol"), times(load("pqdpol"))).frame
     assert set(published["kind"]) == {"published", "measured", "modelled"}
     # Only Falcon's lengths are measured by pqchain there.
     counted = published[published["kind"] == "measured"]
@@ -188,8 +188,8 @@ def test_every_figure_has_kind_and_source():
 
 def test_costs_must_cover_the_plan():
     with pytest.raises(MissingCosts, match="Hawk-512"):
-        run(load("pqdpol").with_(algorithms=("Hawk-512",)))
+        times(load("pqdpol").with_(algorithms=("Hawk-512",)))
     with pytest.raises(UsageError, match="to use measurements"):
-        run(load("pqdpol"), measurements=evaluate(plan(), COSTS))
+        times(load("pqdpol"), evaluate(plan(), COSTS))
     with pytest.raises(DataError, match="must be 'paper:<key>'"):
         evaluate(plan(), CostTable(COSTS.rows, "rumour"))

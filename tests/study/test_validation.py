@@ -8,11 +8,11 @@ import pytest
 from pqchain import installation, results
 from pqchain.errors import UsageError
 from pqchain.plots.study import _NOTES
-from pqchain.study import load, ready_names, validation
+from pqchain.study import load, ready_names, times, validation
+from pqchain.study.cost_samples import CostSamples
 from pqchain.study.figures import models
 from pqchain.study.files import with_settings
 from pqchain.study.inputs import RELAYED, Observation
-from pqchain.study.sampling import CostSamples, known
 from pqchain.study.text import calibration_table
 from pqchain.study.validation import calibrate, engine_bias, engines, large_errors, verdict
 from tests.study.plans import ALL_COSTS, COSTS, found, plan, text
@@ -34,7 +34,11 @@ NO_TEST = {
 def calibration(name):
     """Return the calibration of a ready plan."""
     base = load(name)
-    return calibrate(base, (known(base) or CostSamples((ALL_COSTS,))).middle)
+    return calibrate(base, _costs(base))
+
+
+def _costs(base):
+    return (CostSamples((ALL_COSTS,)) if base.costs == "measured" else times(base)).middle
 
 
 @pytest.mark.parametrize("name", ready_names())
@@ -142,7 +146,7 @@ def test_resized_transactions_use_as_much_more(limit):
 @pytest.mark.parametrize("name", ready_names())
 def test_number_of_nodes_has_an_effect_or_is_refused(name):
     base = load(name)
-    costs = (known(base) or CostSamples((ALL_COSTS,))).middle
+    costs = _costs(base)
     few = base.with_(nodes=64, delegates=16 if base.network.law in RELAYED else 0)
     before, after = (
         {key: figure.value for key, figure in models(one, costs)[one.names[0]].figures().items()}
