@@ -16,7 +16,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(PACKAGES:=/pyproject.toml) $(w
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check lab notebooks wheel sdist wheel-aarch64 wheel-armv7l clean help
 .PHONY: test-long test-memory test-wheel test-aarch64 test-armv7l test-jupyter rtl fpga
-.PHONY: measurements bench-compare bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys fuzz-hawk
+.PHONY: measurements bench-compare bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-peers bench-hawk bench-keys fuzz-hawk
 .PHONY: test-board test-oldest bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-slhdsa fuzz-slhdsa test-acvp bench-consensus
 .PHONY: sweep-consensus conform engines fuzz-conform fuzz-native attack test-quic sanitize sanitize-quic fuzz-falcon
 .PHONY: test-cluster bench-cluster docs simulate-delegates fuzz-delegates bench-delegates
@@ -199,6 +199,9 @@ bench-chain: install ## measure block validation on 1, 2 and 4 threads, and sign
 
 fuzz-chain: install ## decode a million mutated blocks (2 to 3 minutes)
 	INPUTS=1000000 $(BIN)/python -m pytest -q -n 0 --timeout 0 tests/chain/test_block.py -k fuzzing
+
+bench-peers: install ## compare the fastest code with crates, circl, OpenSSL and Hawk's authors (first builds them: 5 minutes)
+	$(BIN)/python benchmarks/compare_peers.py
 
 bench-hawk: install ## compare pqchain's Hawk with Falcon
 	$(BIN)/python benchmarks/hawk.py
