@@ -142,28 +142,28 @@ def test_decoding_a_key_is_a_cost_of_its_own() -> None:
 def test_kept_rounds_are_measured_once_unless_they_must_be_fresh(monkeypatch, tmp_path):
     monkeypatch.setenv("PQCHAIN_KEPT", str(tmp_path / "kept"))
     how = {"preset": "quick", "rounds": 2, "keep_samples": True, "warn": False}
-    first = bench.measure("Ed25519", "verify", **how)
+    first = bench.measure("Ed25519", "verify", "cryptography/openssl", **how)
     count, samples = [], rounds._measured_round
     monkeypatch.setattr(
         rounds, "_measured_round", lambda *given: count.append(given) or samples(*given)
     )
-    kept = bench.measure("Ed25519", "verify", fresh=False, **how)
+    kept = bench.measure("Ed25519", "verify", "cryptography/openssl", fresh=False, **how)
     assert not count and kept.equals(first)
     assert kept.attrs["samples"].equals(first.attrs["samples"])
     assert kept.attrs["provenance"]["resumed_rounds"] == 2 * len(first)
     # Another preset, code or round is another measurement.
-    bench.measure("Ed25519", "verify", fresh=False, **how | {"rounds": 3})
+    bench.measure("Ed25519", "verify", "cryptography/openssl", fresh=False, **how | {"rounds": 3})
     assert len(count) == len(first)
     monkeypatch.setattr(rounds.installation, "package_version", lambda package: "0")
-    bench.measure("Ed25519", "verify", fresh=False, **how)
+    bench.measure("Ed25519", "verify", "cryptography/openssl", fresh=False, **how)
     assert len(count) > len(first)
     before = len(count)
-    bench.measure("Ed25519", "verify", **how)
+    bench.measure("Ed25519", "verify", "cryptography/openssl", **how)
     assert len(count) == before + 2 * len(first)
 
 
 def test_each_round_is_a_frame():
-    named = {"Ed25519": None, "ML-DSA-44": None}
+    named = {"Ed25519": "cryptography/openssl", "ML-DSA-44": ["liboqs-0.13/ref"]}
     frame = bench.measure(None, ["verify"], named, rounds=2, keep_rounds=True, warn=False)
     several = frame.attrs["rounds"]
     assert len(several) == 2 and all(set(row["status"]) == {"ok"} for row in several)
