@@ -481,9 +481,12 @@ def test_verified_blocks_are_not_verified_again_unless_asked(path, tmp_path, mon
     digest, text, check = KeptValues().get(name)
     richer = text.replace(f"[{added.account(ALICE.address).balance}, ", "[1000000, ")
     assert richer != text
+    earlier = text.replace(f", {added.timestamp}, {{", ", 0, {")
+    assert earlier != text
     rehashed = digest_after(bytes.fromhex(digest), richer.encode()).hex()
     for damaged in (
-        [digest, richer, check], [digest, richer, rehashed], [digest[2:], text, check],
+        [digest, richer, check], [digest, earlier, check], [digest, richer, rehashed],
+        [digest[2:], text, check],
         [digest, text[:-1], check], [digest, text], None, "text", 3, [1, 2, 3],
     ):  # fmt: skip
         KeptValues().put(name, damaged)

@@ -155,3 +155,25 @@ def test_missing_fixed_point_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_unknown_engine_is_rejected() -> None:
     with pytest.raises(UnknownName, match=r"'simpi'; did you mean 'simpy'"):
         model.run(scenario(), engine="simpi")
+
+
+@pytest.mark.parametrize("faults", [Faults(), Faults(partition_fraction=0.4, heal_seconds=0.05)])
+def test_votes_that_are_sorted_once_give_the_times_of_each_receiver(faults: Faults) -> None:
+    case = scenario(
+        nodes=40, network=named("mesh"), exchange="broadcast", vote_phases=1,
+        costs=table(verify=5e-3, sign=1e-3), faults=faults, view_timeout_seconds=60.0,
+    )  # fmt: skip
+    draw, never = np.random.default_rng(1), rows.NEVER
+    for _ in range(40):
+        receivers = rows.Rows(single_view(case))
+        receivers.send_block(0, 0)
+        sent = draw.integers(0, 10**8, 40) // draw.integers(1, 10**7)  # often equal
+        sent[draw.random(40) < 0.1] = never
+        bases = np.stack([sent, np.full(40, never)])
+        for verified_only in (False, True):
+            arguments = bases, sent, bases[1]
+            quick = receivers.compute(*arguments, verified_only=verified_only)
+            out = np.full((3, 40), never, dtype=np.int64)
+            apart = np.empty((0, 0), dtype=np.int64)
+            rows.compute_rows(0, 40, receivers.fields, *arguments, verified_only, apart, out)
+            assert np.array_equal(quick, out)
