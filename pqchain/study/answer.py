@@ -199,7 +199,7 @@ class Answer:
             return text.brief(figure)
         capacity = self._figure(mode, "capacity_per_second").value
         # More digits than elsewhere: a load of 27.46 exceeds 27.455, which is "27.5" in three.
-        above = f"the load is not below the capacity of {capacity:.5g} tx/s"
+        above = f"the capacity is {capacity:.5g} tx/s"
         return f"none ({above if capacity else 'no transaction fits'})"
 
     def _transaction(self) -> str:

@@ -241,7 +241,8 @@ def codes(findings: Findings, algorithm: str) -> str:
     pair = [findings.costs[name].verifier for name in (algorithm, findings.plan.chain.baseline)]
     if not all(pair):
         return ""
-    return f" (by {pair[0]}, today's by {pair[1]}; the interval spans passes and implementations)"
+    code = f"both by {pair[0]}" if pair[0] == pair[1] else f"by {pair[0]}, today's by {pair[1]}"
+    return f" ({code}; the interval spans passes and implementations)"
 
 
 def _from_baseline(findings: Findings, best: str) -> str:

@@ -70,7 +70,7 @@ def test_noise_is_shown_and_judged(monkeypatch, run):
     )  # fmt: skip
     monkeypatch.setattr(noise, "measure_noise", lambda progress: found)
     shown = run("doctor --noise").out
-    assert "2.2% of 135 rows (0.8% to 6.3%)" in shown
+    assert "2.2% of 135 rows (0.5% to 6.4%)" in shown
     assert "1.2%, at most 28.0%" in shown
     assert "4.0% with 8 runs of each side" in shown
     assert "6 of each side" in shown

@@ -113,13 +113,15 @@ DECODING = {
     *(
         (name, f"hawk/{variant}")
         for name in ("Hawk-512", "Hawk-1024")
-        for variant in ("avx2", "ref")
+        for variant in ("avx512", "avx2", "ref")
     ),
     *(
-        (f"Falcon-{form}{degree}", "falcon/kernel")
+        (f"Falcon-{form}{degree}", build)
         for form in ("", "padded-")
         for degree in (512, 1024)
+        for build in ("falcon/kernel", "fn-dsa/avx2", "fn-dsa/ref")
     ),
+    ("Ed25519", "ed25519-dalek/dispatch"),
 }
 """Schemes and implementations with a decoded form of keys; all others take encoded keys only."""
 
@@ -161,7 +163,9 @@ def test_an_invalid_key_is_not_decoded(pair):
     decoder = native.KeyDecoder(signer)
     public_key, _ = signer.generate_keypair()
     with pytest.raises(CryptoFailure, match="invalid"):
-        decoder.decode(public_key + b"\xff" * len(public_key))
+        # No point of Ed25519 has y = 2; y = 18, as of the other bytes, is one.
+        invalid = b"\2" + bytes(31) if pair[0] == "Ed25519" else b"\xff" * len(public_key)
+        decoder.decode(public_key + invalid)
     with pytest.raises(UsageError, match="multiple"):
         decoder.decode(public_key[:-1])
     with pytest.raises(UsageError, match="multiple"):

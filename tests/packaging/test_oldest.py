@@ -52,5 +52,5 @@ def test_rules_for_commands_that_are_not_run_match_one(rule: str) -> None:
 
 @pytest.mark.parametrize("test", oldest.LEFT_OUT)
 def test_unit_tests_that_are_left_out_exist(test: str) -> None:
-    file, _, name = test.partition("::")
-    assert f"def {name}" in (oldest.ROOT / "tests" / file).read_text(encoding="utf-8")
+    file, _, name = test.partition("[")[0].partition("::")
+    assert f"def {name}(" in (oldest.ROOT / "tests" / file).read_text(encoding="utf-8")

@@ -89,8 +89,8 @@ def _verifier(name: str, algorithm: str) -> Verify | None:
     if name == "openssl":
         return openssl_verifier(algorithm) if algorithm.startswith("ML-DSA") else None
     try:
-        signer = open_signer(algorithm, name.removesuffix(IN_BATCH))
-        return _in_batch(signer) if name.endswith(IN_BATCH) else signer.verify
+        signer = open_signer(algorithm, name and name.removesuffix(IN_BATCH))
+        return _in_batch(signer) if name and name.endswith(IN_BATCH) else signer.verify
     except (Unsupported, UsageError):
         return None
 
