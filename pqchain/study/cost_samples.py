@@ -8,9 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timezone
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pqchain import algorithms, crypto
 from pqchain import costs as costing
@@ -23,9 +24,6 @@ from pqchain.results import machine
 from pqchain.study.plan import Plan
 from pqchain.study.provers import BLS
 from pqchain.works import papers
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 BUSY = 0.5
 """Load of the processors in the minute before a measurement above which a warning is given."""
