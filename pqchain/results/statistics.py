@@ -109,14 +109,18 @@ def nonnegative_draws(matrix: Floats, values: Floats, *, draws: int = 300) -> Fl
 def draws_interval(draws: Floats, rows: int, coefficients: int) -> tuple[float, float]:
     """Return the 95 % interval of a function of bootstrap draws of a fit of `rows`.
 
-    By expanded percentiles (Hesterberg 2015), because plain ones are too narrow for few rows.
+    By expanded percentiles (Hesterberg 2015), because plain ones are too narrow for few rows. NaN
+    below 6 rows, for which also these are.
     """
     from scipy.special import ndtr
 
+    if rows < 6:
+        return math.nan, math.nan
     freedom = rows - coefficients
     tail = float(ndtr(-student_t(0.05, freedom) * math.sqrt(rows / freedom)))
-    low, high = np.quantile(draws, [tail, 1 - tail])
-    return float(low), float(high)
+    # By ranks, because percentiles of few draws are too narrow as well.
+    ordered, rank = np.sort(draws), max(int(tail * (len(draws) + 1)), 1)
+    return float(ordered[rank - 1]), float(ordered[-rank])
 
 
 def linear(matrix: Floats, values: Floats) -> tuple[Floats, Floats]:
