@@ -144,7 +144,7 @@ class Works(SphinxDirective):
 
 
 class Commands(SphinxDirective):
-    """The help text of every command, with the rarer options of --help-all."""
+    """The help text of every command."""
 
     def run(self) -> list[nodes.Node]:
         """Return a section per command."""
@@ -152,7 +152,7 @@ class Commands(SphinxDirective):
         for name in main.targets():
             section = nodes.section(ids=[f"pqchain-{name}"])
             section += nodes.title("", "", nodes.literal("", f"pqchain {name}"))
-            text = main.help_of([name], everything=True)
+            text = main.help_of([name])
             section += nodes.literal_block(text, text, language="text")
             sections.append(section)
         return sections

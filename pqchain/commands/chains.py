@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
@@ -26,9 +26,9 @@ def study(
     measurements: values.Measurements = None,
     set_: tuple[str, ...] = (),
     scheme: values.Schemes = (),
-    draws: Annotated[values.Whole, values.RARE] = 16,
-    sensitivity: Annotated[str | None, values.RARE] = None,
-    preset: Annotated[values.Preset | None, values.RARE] = None,
+    draws: values.Whole = 16,
+    sensitivity: str | None = None,
+    preset: values.Preset | None = None,
     fresh: bool = False,
     output: values.Output | None = None,
     form: values.Format = values.TEXT,

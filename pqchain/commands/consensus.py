@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from dataclasses import fields
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pqchain.commands import console, values
 from pqchain.consensus.faults import Faults
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 else:
     ScenarioOptions = values.options_of(
         Scenario,
-        "",
         "proposal voting round_seconds vote_phases certificates pipelined block_bytes blocks "
         "arrivals_per_second verification_threads view_timeout_seconds",
         group="protocol",
@@ -38,7 +37,6 @@ else:
     )
     NetworkOptions = values.options_of(
         Network,
-        "",
         "rate_bits_per_second latency_seconds peers processors world region_table",
         group="network; each kind has its own defaults",
         defaults=False,
@@ -46,33 +44,31 @@ else:
         latency_seconds="delay_seconds",
     )
     FaultOptions = values.options_of(
-        Faults, "", " ".join(row.name for row in fields(Faults)), group="faults", prefix="faults."
+        Faults, " ".join(row.name for row in fields(Faults)), group="faults", prefix="faults."
     )
 
 
 def consensus(
     *,
     algorithm: values.Names = (),
-    scheme: Annotated[values.Schemes, values.RARE] = (),
+    scheme: values.Schemes = (),
     network: values.Names = ("paper-serial",),
     exponents: values.Integers = (),
     nodes: values.Integers = (),
-    delegates: Annotated[str, values.RARE] = "all",
+    delegates: str = "all",
     costs: str = "paper:pqdpol",
-    preset: Annotated[values.Preset | None, values.RARE] = None,
+    preset: values.Preset | None = None,
     seeds: values.Integers = (0,),
     protocol: ScenarioOptions | None = None,
     link: NetworkOptions | None = None,
     faults: FaultOptions | None = None,
-    mode: Annotated[
-        Literal["model", "virtual", "loopback", "netns", "cluster"], values.CHOICE
-    ] = "model",
-    transport: Annotated[str | None, values.RARE] = None,
-    log: Annotated[Path | None, values.RARE] = None,
-    engine: Annotated[Literal["fast", "simpy"], values.CHOICE, values.RARE] = "fast",
-    workers: Annotated[values.Whole | None, values.RARE] = None,
+    mode: Literal["model", "virtual", "loopback", "netns", "cluster"] = "model",
+    transport: str | None = None,
+    log: Path | None = None,
+    engine: Literal["fast", "simpy"] = "fast",
+    workers: values.Whole | None = None,
     hosts: values.ClusterOptions = values.NO_CLUSTER,
-    store: Annotated[Path | None, values.RARE] = None,
+    store: Path | None = None,
     output: values.Output | None = None,
     form: values.Format = values.TEXT,
 ) -> int:
@@ -93,7 +89,7 @@ def consensus(
         seeds: seeds of the random numbers, one run each
         mode: model: compute the result; virtual: execute the delegates in virtual time; loopback:
             as processes on this machine; netns: between network namespaces (root); cluster: on the
-            workers of --scheduler; default: model
+            workers of --scheduler
         transport: transport of executed delegates: plain (virtual time only, the default there),
             native, aioquic, tcp-tls, grpc
         log: save the ledgers of executed delegates in this folder
@@ -238,7 +234,7 @@ def _sizes(
         raise UsageError("--exponents and --nodes exclude each other; give one")
     counts: list[int | None] = []
     for part in map(str.strip, delegates.split(",")):
-        counts += [None] if part == "all" else values.integers(part, "--delegates")
+        counts += [None] if part == "all" else values.integers(part)
     values.within("--delegates", [count for count in counts if count is not None], 1)
     values.within("--exponents", exponents, 0, MAX_NODES.bit_length() - 1)
     values.within("--nodes", nodes, 1, MAX_NODES)

@@ -32,8 +32,8 @@ def profile(
     """Sign once with a fresh key and show the time of each step.
 
     Args:
-        degree: 512 or 1024; default: 512
-        backend: auto, reference, kernel, simboard, overlay or serial; default: auto
+        degree: 512 or 1024
+        backend: auto, reference, kernel, simboard, overlay or serial
         bitstream: FPGA bitstream, for the back end overlay
         device: serial device of a board, for the back end serial
     """

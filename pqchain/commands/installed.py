@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pqchain import algorithms as registry
 from pqchain import figures
@@ -30,7 +30,7 @@ _TITLES = ("name", *_NUMERIC, "status", "from")
 
 def algorithms(
     *,
-    kind: Annotated[Literal["signature", "kem"] | None, values.CHOICE] = None,
+    kind: Literal["signature", "kem"] | None = None,
     family: str | None = None,
     all_: bool = False,
     implementations: bool = False,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import io
 import os
 import shutil
 import signal
@@ -10,26 +13,18 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from inspect import BoundArguments
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cyclopts import App, CycloptsError, Parameter
-from cyclopts import exceptions as problems
-
 from pqchain import algorithms
-from pqchain.commands import console, help_text
-from pqchain.errors import (
-    DataError,
-    InvalidResult,
-    PqchainError,
-    UnknownName,
-    UsageError,
-    short_repr,
-)
+from pqchain.commands import console
+from pqchain.errors import DataError, InvalidResult, PqchainError, UnknownName, UsageError
 from pqchain.installation import VERSION, missing
 
 if TYPE_CHECKING:
-    from cyclopts import Token
+    from cyclopts import App
 
 _MODULES = {
     "chains": ("study", "whatif"),
@@ -40,6 +35,22 @@ _MODULES = {
     **{name: (name,) for name in ("consensus", "falcon", "reencode")},
 }
 """Commands by the module that defines them."""
+
+_USAGE = """\
+usage: pqchain COMMAND ... | --version | --completion {bash,zsh,fish}
+
+Post-quantum cryptography in blockchains: measure signature schemes and blocks, model consensus and
+whole chains, and compare with published works."""
+
+_EXAMPLES = """\
+Examples:
+  pqchain doctor                        check this installation
+  pqchain bench --algorithm Falcon-512  time one scheme
+  pqchain papers pqdpol table4          show a published table
+  pqchain reproduce                     compare all works with this machine: results/index.html
+  pqchain study ethereum --page a.html  compare signature schemes on a whole chain
+
+Exit codes: 0 success, 1 a check failed, 2 invalid use. Every command has --json."""
 
 _INTERRUPTED = 128 + signal.SIGINT  # exit code after Ctrl-C, as in shells
 
@@ -62,9 +73,13 @@ def targets() -> Mapping[str, str]:
 @cache
 def app() -> App:
     """Return the App of all commands, each of which is imported when it is first used."""
-    # Help is written by `pqchain.commands.help_text`. No option has a negative, such as --no-json.
-    no_negative = Parameter(negative=())
-    root = App(name="pqchain", default_parameter=no_negative, help_flags=(), version_flags=())
+    from cyclopts import App, Parameter  # here, because `pqchain --help` does without them
+
+    from pqchain.commands import values
+
+    # No option has a negative, such as --no-json.
+    common = Parameter(negative=(), show_default=values.shown_default)
+    root = App(name="pqchain", default_parameter=common, help_flags=(), version_flags=())
     for name, target in targets().items():
         root.command(target, name=name)
     return root
@@ -94,46 +109,52 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parse(argv: Sequence[str]) -> tuple[Callable[..., int], BoundArguments]:
     """Return the function of a command line and the arguments by name. Raises UsageError."""
+    from cyclopts import CycloptsError
+
     try:
         function, bound, _ = app().parse_args(
             argv, exit_on_error=False, print_error=False, verbose=False
         )
     except CycloptsError as error:
-        raise _usage_error(error) from None
+        message, command = str(error).strip(), " ".join(["pqchain", *(error.command_chain or ())])
+        end = "" if message.endswith((".", "?")) else "."
+        raise UsageError(f"{message}{end} See `{command} --help`.") from None
     return function, bound
 
 
-def help_of(words: Sequence[str], *, width: int = 80, everything: bool = False) -> str:
-    """Return the help of a command, or of `pqchain`; with `everything` also the rarer options."""
+def help_of(words: Sequence[str], *, width: int = 80) -> str:
+    """Return the help of a command, or of `pqchain`, which is quick: it imports no command."""
     if not words:
-        return help_text.overview(targets(), width)
-    chain, apps, _ = app().parse_commands(list(words))
-    return help_text.command(apps[-1], chain, width, everything=everything)
+        rows = [f"  {name:<12}{_summary(target)}" for name, target in targets().items()]
+        return "\n".join([_USAGE, "", "commands:", *rows, "", _EXAMPLES])
+    from rich.console import Console
+
+    written = io.StringIO()
+    app().help_print(words, console=Console(file=written, width=width))
+    _, apps, _ = app().parse_commands(list(words))
+    # cyclopts shows the description and the parameters of a docstring.
+    doc = inspect.getdoc(apps[-1].default_command) or inspect.cleandoc(apps[-1].help)
+    _, title, examples = doc.partition("\nExamples:")
+    return written.getvalue() + (title + examples).strip("\n")
 
 
-def _usage_error(error: CycloptsError) -> UsageError:
-    """Return an error of cyclopts as one of pqchain."""
-    see = f"`pqchain {' '.join(error.command_chain or ())} --help`"
-    token: Token | None = getattr(error, "token", None)
-    option = (token and token.keyword) or (error.argument and error.argument.name) or "the argument"
-    text = token.value if token else ""
-    if isinstance(error, problems.UnknownOptionError):
-        known = {name for row in error.argument_collection for name in row.names if "--" in name}
-        name = error.token.keyword or error.token.value
-        return UnknownName("option", name, sorted(known), f"{see}.")
-    message = f"{option} must not be {short_repr(text)}"
-    if isinstance(error, problems.UnusedCliTokensError):
-        message = f"unexpected argument {short_repr((error.unused_tokens or [''])[0])}"
-    elif isinstance(error, problems.RepeatArgumentError):
-        message = f"{option} must be given once; got {short_repr(text)}, too"
-    elif isinstance(error, problems.MissingArgumentError):
-        message = f"{option} must be given a value; got none"
-    return UsageError(f"{message}. See {see}.")
+def _summary(target: str) -> str:
+    """Return the first line of a command's function or module, which is not imported."""
+    module, _, name = target.partition(":")
+    tree = _parsed(module)
+    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+    found = next((node for node in functions if node.name == name), tree)
+    return (ast.get_docstring(found) or "").partition("\n")[0]
+
+
+@cache
+def _parsed(module: str) -> ast.Module:
+    place = find_spec(module)
+    assert place is not None and place.origin is not None
+    return ast.parse(Path(place.origin).read_text(encoding="utf-8"))
 
 
 def _execute(argv: list[str]) -> int:
-    options = argv[: argv.index("--")] if "--" in argv else argv
-    asked = {"-h", "--help", "--help-all"} & set(options)
     if argv[:1] == ["--version"]:
         console.print_stdout(f"pqchain {VERSION}")
         return console.SUCCESS
@@ -143,27 +164,22 @@ def _execute(argv: list[str]) -> int:
         shell: Any = argv[1]
         console.print_stdout(app().generate_completion(shell=shell))
         return console.SUCCESS
-    first = next((word for word in argv if not word.startswith("-")), "")
-    if first and first not in targets():
-        if first in console.DISTRIBUTIONS:
-            raise console.not_installed(first)
-        raise UnknownName("command", first, targets(), "`pqchain --help`.")
-    words = [word for word in options if not word.startswith("-")]
-    if asked:
+    options = argv[: argv.index("--")] if "--" in argv else argv
+    words = [word for word in argv if not word.startswith("-")]
+    if words and words[0] not in targets():
+        if words[0] in console.DISTRIBUTIONS:
+            raise console.not_installed(words[0])
+        raise UnknownName("command", words[0], targets(), "`pqchain --help`.")
+    if {"-h", "--help"} & set(options):
         width = max(40, shutil.get_terminal_size().columns)  # of COLUMNS, or 80
-        everything = "--help-all" in asked
-        console.print_stdout(help_of(words, width=width, everything=everything))
+        console.print_stdout(help_of(words, width=width))
         return console.SUCCESS
-    chain, apps, rest = app().parse_commands(argv)
-    if apps[-1].default_command is None:
-        see = f"`{' '.join(('pqchain', *chain))} --help`"
-        if rest and not rest[0].startswith("-"):
-            raise UnknownName("command", rest[0], list(apps[-1]), f"{see}.")
-        raise UsageError(f"name a COMMAND: {', '.join(apps[-1])}; see {see}")
     # A process may run several commands, and schemes of one must not reach the next.
     with algorithms.temporary_registrations():
         try:
             function, bound = parse(argv)
+            if getattr(function, "__name__", "") == "help_print":  # of a group of commands
+                raise UsageError(f"name a COMMAND; see `{' '.join(['pqchain', *words])} --help`")
             return function(*bound.args, **bound.kwargs)
         except SystemExit as end:  # raised by a library or by user code
             from pqchain.crypto import isolation  # slow to import

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms
 from pqchain.chain.encoding import KeyMode
@@ -24,11 +24,11 @@ def bench(
     implementation: values.Names = (),
     scheme: values.Schemes = (),
     proofs: values.Names = (),
-    signatures: Annotated[Path | None, values.RARE] = None,
+    signatures: Path | None = None,
     preset: values.Preset | None = None,
     append: values.TableFile | None = None,
-    submit: Annotated[Path | None, values.RARE] = None,
-    cycles: Annotated[bool, values.RARE] = False,
+    submit: Path | None = None,
+    cycles: bool = False,
     resume: bool = False,
     output: values.Output | None = None,
     form: values.Format = values.TEXT,
@@ -48,7 +48,7 @@ def bench(
         signatures: with --proofs: keep the signatures in this file, or use those that it has
         append: append the run, with date and commit, to a history, which `pqchain compare`
             compares or plots over time
-        submit: measure everything with preset paper and write FOLDER/<machine id> for
+        submit: measure everything with preset paper and write FOLDER/MACHINE for
             data/measurements; refused on a busy machine or with uncommitted changes
         cycles: show quartiles and median in cycles, as SUPERCOP does
         resume: use what was measured here in the last 30 days, such as by an interrupted run
@@ -121,7 +121,7 @@ def chain(
     scheme: values.Schemes = (),
     transactions: values.Whole = 1000,
     threads: values.Integers = (1, 2, 4),
-    key_mode: Annotated[KeyMode, values.CHOICE] = "inline",
+    key_mode: KeyMode = "inline",
     data_bytes: values.Whole = 0,
     implementation: str | None = None,
     preset: values.Preset | None = None,
@@ -140,7 +140,7 @@ def chain(
         transactions: number of transactions in the block
         threads: numbers of validation threads
         key_mode: public key inline in each transaction, registered by the sender's first
-            transaction, or recovered from the signature; default: inline
+            transaction, or recovered from the signature
         data_bytes: payload bytes in each transaction
         implementation: default: the fastest that runs here
         resume: use what was measured here in the last 30 days, such as by an interrupted run
@@ -178,7 +178,7 @@ def gas(
     scheme: values.Schemes = (),
     verifier: values.Names = (),
     witness: bool = False,
-    anchor_gas: values.Number | None = None,
+    anchor_gas: float | None = None,
     rounds: values.Whole = 15,
     output: values.Output | None = None,
     form: values.Format = values.TEXT,

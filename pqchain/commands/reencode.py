@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pqchain import checks
 from pqchain.commands import console, values
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 else:
     ReplayOptions = values.options_of(
         ReplayScenario,
-        "mode transport blocks block_bytes",
-        "experiment datagram_bytes seed sources sessions",
+        "mode transport blocks block_bytes experiment datagram_bytes seed sources sessions",
+        group="scenario",
     )
-    ComputeOptions = values.options_of(Compute, "", "datagram_seconds")
+    ComputeOptions = values.options_of(Compute, "datagram_seconds", group="scenario")
 
 
 def reencode(
     *,
     changes: ReplayOptions | None = None,
-    preset: Annotated[Literal["quick", "paper"], values.CHOICE] = "quick",
+    preset: Literal["quick", "paper"] = "quick",
     streams: values.Names = (),
     ways: values.Names = (),
     bits_per_second: values.Numbers = (),
-    delay_seconds: Annotated[values.Numbers, values.RARE] = (),
-    loss: Annotated[values.Numbers, values.RARE] = (),
+    delay_seconds: values.Numbers = (),
+    loss: values.Numbers = (),
     compute: ComputeOptions | None = None,
-    repeats: Annotated[values.Whole | None, values.RARE] = None,
+    repeats: values.Whole | None = None,
     hosts: values.ClusterOptions = values.NO_CLUSTER,
     plot: values.PlotFile | None = None,
     output: values.Output | None = None,

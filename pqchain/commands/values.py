@@ -1,14 +1,14 @@
 """Types of the parameters of commands: how a text becomes a value, and the help of shared options.
 
-A converter states the option, the condition and the value if a text is invalid.
+A converter raises ValueError with the condition and the value; cyclopts adds the option.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from cyclopts import App, Parameter
 from typing_extensions import TypedDict
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from pqchain.wire.drivers.cluster import Cluster
 
 MAX_VALUES = 100_000  # maximum number of values of a list option
-
-RARE = Parameter(show=False)
-"""Marks a parameter that only --help-all shows."""
 
 
 def command_group(name: str, about: str | None) -> App:
@@ -42,71 +39,58 @@ def _converted(convert: Callable[[Any, Sequence[Token]], Any], **settings: Any) 
     return Parameter(converter=convert, n_tokens=1, accepts_keys=False, **settings)
 
 
-def _texts(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
-    """Yield the text of each token, and its option for messages."""
-    return ((token.value, token.keyword or "the argument") for token in tokens)
+def parsed(parse: Callable[[str], Any], **settings: Any) -> Parameter:
+    """Return a parameter whose text is parsed by `parse`; cyclopts names it in a ValueError."""
+    return _converted(lambda _, tokens: parse(tokens[-1].value), **settings)
 
 
-def parsed(parse: Callable[[str, str], Any], **settings: Any) -> Parameter:
-    """Return a parameter whose text is parsed by `parse(text, option)`; the last text counts."""
-    return _converted(lambda _, tokens: parse(*list(_texts(tokens))[-1]), **settings)
-
-
-def listed(parse: Callable[[str, str], Iterable[Any]], **settings: Any) -> Parameter:
+def listed(parse: Callable[[str], Iterable[Any]], **settings: Any) -> Parameter:
     """Return a parameter that may be repeated, with several values in each text."""
 
     def convert(_: Any, tokens: Sequence[Token]) -> tuple[Any, ...]:
         # A dict keeps the order and drops duplicates.
-        return tuple(dict.fromkeys(value for row in _texts(tokens) for value in parse(*row)))
+        return tuple(dict.fromkeys(value for token in tokens for value in parse(token.value)))
 
     return _converted(convert, **settings)
 
 
-def _reader(kind: Callable[[str], Any], noun: str) -> Callable[[str, str], Any]:
-    """Return a parser of numbers, which raises UsageError."""
-
-    def read(text: str, option: str) -> Any:
-        try:
-            return kind(text)
-        except ValueError:
-            raise UsageError(f"{option} must be {noun}; got {short_repr(text)}") from None
-
-    return read
+def _whole_number(text: str) -> int:
+    # cyclopts would round 2.5.
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"must be a whole number; got {short_repr(text)}") from None
 
 
-whole_number, number = _reader(int, "a whole number"), _reader(float, "a number")
-
-
-def name_list(text: str, option: str) -> list[str]:
-    """Parse names separated by commas. Raises UsageError if there is none."""
+def name_list(text: str) -> list[str]:
+    """Parse names separated by commas. Raises ValueError if there is none."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        raise UsageError(f"{option} must be names separated by commas; got {short_repr(text)}")
+        raise ValueError(f"must be names separated by commas; got {short_repr(text)}")
     return names
 
 
-def numbers(text: str, option: str) -> list[float]:
-    """Parse numbers separated by commas. Raises UsageError."""
-    return [number(part, option) for part in text.split(",")]
+def numbers(text: str) -> list[float]:
+    """Parse numbers separated by commas. Raises ValueError."""
+    return [float(part) for part in text.split(",")]
 
 
-def integers(text: str, option: str) -> list[int]:
-    """Parse integers such as "1..5,8". Raises UsageError."""
+def integers(text: str) -> list[int]:
+    """Parse integers such as "1..5,8". Raises ValueError."""
     values: list[int] = []
     for part in map(str.strip, text.split(",")):
         low, dots, high = part.partition("..")
         try:
             first, last = int(low), int(high if dots else low)
         except ValueError:
-            raise UsageError(
-                f"{option} must be whole numbers or ranges, such as 1..5 or 1,2,8; got "
-                f"{short_repr(part)}"
+            raise ValueError(
+                "must be whole numbers or ranges, such as 1..5 or 1,2,8; got " + short_repr(part)
             ) from None
         if last < first:
-            raise UsageError(f"{option} must be an ascending range: {last}..{first}; got {part}")
+            raise ValueError(f"must be an ascending range: {last}..{first}; got {part}")
         # Checked before the range is expanded, which would take memory in proportion.
         if last - first >= MAX_VALUES:
-            raise UsageError(f"{option} must have at most {MAX_VALUES} values; got {part}")
+            raise ValueError(f"must have at most {MAX_VALUES} values; got {part}")
         values += range(first, last + 1)
     return values
 
@@ -116,20 +100,6 @@ def within(option: str, values: Iterable[int], least: int, most: int = 2**63) ->
     for value in values:
         if not least <= value <= most:
             raise UsageError(f"{option} must be from {least} to {most}; got {short_repr(value)}")
-
-
-def _choice(hint: Any, tokens: Sequence[Token]) -> str:
-    # The hint of an optional choice is a union of a Literal and None.
-    literals = [hint, *get_args(hint)]
-    choices = [name for part in literals for name in get_args(part) if isinstance(name, str)]
-    text, option = list(_texts(tokens))[-1]
-    if (name := canonical_case(text, choices)) not in choices:
-        raise UsageError(f"{option} must be one of {', '.join(choices)}; got {short_repr(text)}")
-    return name
-
-
-CHOICE = _converted(_choice)
-"""Marks a Literal, whose names ignore case."""
 
 
 def _sides(_: Any, tokens: Sequence[Token]) -> tuple[tuple[str, ...], ...]:
@@ -148,45 +118,44 @@ SIDES = _converted(_sides, consume_multiple=True)
 
 def options_of(
     cls: type,
-    shown: str,
-    rare: str = "",
+    fields: str,
     *,
-    group: str = "",
+    group: str,
     prefix: str = "",
     defaults: bool = True,
     **names: str,
 ) -> Any:
-    """Return the type of a parameter whose options are fields of a declared class.
+    """Return the type of a parameter whose options are `fields` of a declared class.
 
-    Its value is a dict of the fields that were given. `shown` and `rare` list fields, the latter
-    for --help-all; `names` are the options whose name is not that of the field. Without `defaults`
-    no default is shown: those of a network depend on its kind.
+    Its value is a dict of the fields that were given. `names` are the options whose name is not
+    that of the field. Without `defaults` no default is shown: those of a network depend on its
+    kind.
     """
     rows = checks.declarations(cls)
     hints: dict[str, Any] = {}
-    for name in (*shown.split(), *rare.split()):
+    for name in fields.split():
         row = rows[name]
-        default = _default_text(row.default) if defaults and "default" not in row.help else ""
+        default = shown_default(row.default) if defaults and "default" not in row.help else ""
+        texts = [row.help, row.bounds, f"default: {default}" if default else ""]
         mark = Parameter(
             name=f"--{prefix}{names.get(name, name).replace('_', '-')}",
-            help="; ".join(filter(None, [row.help, row.bounds, default])),
-            show=name in shown.split(),
-            group=group or None,
+            help="; ".join(filter(None, texts)),
+            group=group,
         )
-        kind: Any = _KINDS.get(row.type, row.type)
-        if row.choices:
-            literal: Any = Literal
-            kind = Annotated[literal[row.choices], CHOICE]
+        literal: Any = Literal
+        kind = literal[row.choices] if row.choices else _KINDS.get(row.type, row.type)
         hints[name] = Annotated[kind, mark]
     make: Any = TypedDict
     return Annotated[make(f"{cls.__name__}Options", hints, total=False), Parameter(name="*")]
 
 
-def _default_text(default: object) -> str:
-    """Return the default of an option as text; "" for flags, lists and None."""
-    if isinstance(default, bool) or not isinstance(default, (int, float, str)):
-        return ""
-    return f"default: {default:g}" if isinstance(default, float) else f"default: {default}"
+def shown_default(default: object) -> str | None:
+    """Return the default of an option as text; None for flags, None and what is empty."""
+    if isinstance(default, tuple) and default:
+        return ",".join(map(str, default))
+    if default == "" or isinstance(default, bool) or not isinstance(default, (int, float, str)):
+        return None
+    return f"{default:g}" if isinstance(default, float) else f"{default}"
 
 
 FILES = Parameter(consume_multiple=True)
@@ -202,34 +171,34 @@ def existing_file(path: Path) -> Path:
     return path
 
 
-def _measurements(text: str, _: str) -> pd.DataFrame:
+def _measurements(text: str) -> pd.DataFrame:
     path = existing_file(Path(text))
     from pqchain import results
 
     return results.load(path)
 
 
-def table_path(text: str, option: str = "the file") -> Path:
-    """Check early that a table can be written to a path; return the path. Raises UsageError."""
+def table_path(text: str) -> Path:
+    """Check early that a table can be written; return its path. Raises UsageError, ValueError."""
     if (path := Path(text)).suffix != ".csv":
-        raise UsageError(f"{option} must end in .csv; got {path}")
+        raise ValueError(f"must end in .csv; got {path}")
     from pqchain import results
 
     results.check_table(path)
     return path
 
 
-def plot_path(text: str, option: str = "the file") -> Path:
-    """Check early that a plot can be written to a path; return the path. Raises UsageError."""
+def plot_path(text: str) -> Path:
+    """Check early that a plot can be written; return its path. Raises UsageError, ValueError."""
     if (path := Path(text)).suffix not in (".pdf", ".svg", ".png", ".pgf"):
-        raise UsageError(f"{option} must end in .pdf, .svg, .png or .pgf; got {path}")
+        raise ValueError(f"must end in .pdf, .svg, .png or .pgf; got {path}")
     from pqchain.results.files import check_writable
 
     check_writable(path, only_ours=True)
     return path
 
 
-def _work_key(text: str, _: str = "") -> str:
+def _work_key(text: str) -> str:
     """Parse the key of a work, ignoring case; raise UnknownPaper before slow imports."""
     from pqchain import installation
 
@@ -240,21 +209,17 @@ def _work_key(text: str, _: str = "") -> str:
     return text.casefold()
 
 
-Whole: TypeAlias = Annotated[int, parsed(whole_number)]
-Number: TypeAlias = Annotated[float, parsed(number)]
+Whole: TypeAlias = Annotated[int, parsed(_whole_number)]
 Names: TypeAlias = Annotated[tuple[str, ...], listed(name_list)]
 """Names separated by commas; the option may be repeated. Empty if it is not given."""
 Integers: TypeAlias = Annotated[tuple[int, ...], listed(integers)]
 Numbers: TypeAlias = Annotated[tuple[float, ...], listed(numbers)]
 Work: TypeAlias = Annotated[str, parsed(_work_key)]
-Works: TypeAlias = Annotated[
-    tuple[str, ...], listed(lambda text, option: map(_work_key, name_list(text, option)))
-]
+Works: TypeAlias = Annotated[tuple[str, ...], listed(lambda text: map(_work_key, name_list(text)))]
 PlotFile: TypeAlias = Annotated[Path, parsed(plot_path)]
 TableFile: TypeAlias = Annotated[Path, parsed(table_path)]
 Preset: TypeAlias = Annotated[
     Literal["quick", "paper"],
-    CHOICE,
     Parameter(help="duration of the measurement; default: $PQCHAIN_PRESET, else quick"),
 ]
 Output: TypeAlias = Annotated[
@@ -273,7 +238,7 @@ Schemes: TypeAlias = Annotated[
     ),
 ]
 
-_KINDS: dict[Any, Any] = {int: Whole, float: Number, tuple: Integers}
+_KINDS: dict[Any, Any] = {int: Whole, tuple: Integers}
 """Types of options by the type of a field."""
 
 
@@ -302,13 +267,12 @@ class ClusterOptions:
     scheduler: Annotated[
         str | None,
         Parameter(help="address of the scheduler of a Dask cluster, such as tls://host:8786"),
-        RARE,
     ] = None
     nodes_per_worker: Annotated[
-        Whole | None, Parameter(help="maximum number of nodes on a worker; default: 1"), RARE
+        Whole | None, Parameter(help="maximum number of nodes on a worker; default: 1")
     ] = None
     first_port: Annotated[
-        Whole | None, Parameter(help="node i listens on this port plus i; default: any port"), RARE
+        Whole | None, Parameter(help="node i listens on this port plus i; default: any port")
     ] = None
 
     def cluster(self, mode: str) -> Cluster | None:

@@ -50,7 +50,7 @@ def test_inputs_are_listed_with_units_and_help_names_every_figure(run) -> None:
     assert "rate_bits_per_second" in run("study --inputs").out
     rows = run("study --inputs --json").data
     assert {row["input"]: row["unit"] for row in rows}["block_bytes"] == "B"
-    told = " ".join(run("study --help-all").out.split())
+    told = " ".join(run("study --help").out.split())
     assert all(output in told for output in OUTPUTS)
 
 

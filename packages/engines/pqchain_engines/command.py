@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 else:
     SetupOptions = values.options_of(
         Setup,
-        "mode heights latency_seconds rate_bits_per_second block_bytes",
+        "mode heights latency_seconds rate_bits_per_second block_bytes "
         "warmup transactions sign_seconds verify_seconds poll_seconds flush_seconds "
         "commit_timeout_seconds leader_timeout_seconds limit_seconds seed killed_node "
         "killed_after_height slow_node slow_latency_seconds",
@@ -88,7 +88,7 @@ def run(
     algorithm: values.Names = (),
     nodes: values.Integers = (4,),
     timeout: values.Whole = 600,
-    runs: Annotated[values.Whole, values.RARE] = 7,
+    runs: values.Whole = 7,
     setup: SetupOptions | None = None,
     output: values.Output | None = None,
     form: values.Format = values.TEXT,
