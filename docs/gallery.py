@@ -46,14 +46,7 @@ def links() -> Any:
     return pq.plots.plot_links(frame)
 
 
-def plane() -> Any:
-    """Return the plot of a study."""
-    costs = pq.costs.from_frame(stored.load())
-    plan = pq.study.load("algorand").with_(algorithms=("ML-DSA-44", "Falcon-512", "MAYO-2"))
-    return pq.plots.plot_plane(pq.study.plane(plan, costs))
-
-
-OTHERS = {draw.__name__: draw for draw in (cost_on_chains, history, links, plane)}
+OTHERS = {draw.__name__: draw for draw in (cost_on_chains, history, links)}
 """Plots that no notebook shows."""
 
 

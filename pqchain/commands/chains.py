@@ -36,8 +36,8 @@ def study(
     """Model a whole chain with each signature scheme: throughput, latency, bytes, storage.
 
     The chain is described by a ready study of pqchain or by a TOML file. The result is throughput,
-    latency, bytes, processors, storage and repair with each scheme, sensitivity to each input, and
-    the best scheme by two inputs. In a notebook pq.study.explore() has a slider for each input.
+    latency, bytes, processors, storage and repair with each scheme, and sensitivity to each input.
+    In a notebook pq.study.explore() has sliders.
 
     Args:
         name: a ready study of --list, or a TOML file

@@ -1,4 +1,4 @@
-"""Maps of the best scheme by two quantities, coloured by family and lead."""
+"""Maps of the best scheme by bandwidth and number of nodes, coloured by family and lead."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Patch
 
 from pqchain import figures
 from pqchain.plots import canvas, marks
@@ -45,7 +45,12 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
         has_room = (canvas.figure_inches() - 0.9) / across / len(nodes) > 0.036 * canvas.points()
         for axes, question in zip(squares, questions, strict=False):
             rows = winners[winners["question"] == question].to_dict("records")
-            cells = _cells(rows, {"nodes": nodes, "rate_bits_per_second": rates}, "lead")
+            cells = {
+                (nodes.index(row["nodes"]), rates.index(row["rate_bits_per_second"])): (
+                    str(row["winner"]), float(row["lead"])
+                )
+                for row in rows
+            }  # fmt: skip
             every += cells.values()
             _draw(axes, cells, hatches, has_room=has_room)
             axes.set_xticks(range(0, len(nodes), step), map(str, nodes[::step]))
@@ -70,54 +75,6 @@ def _goal(row: Any, space: str = " ") -> str:
     if row["ranked_by"] == "throughput_per_second":
         return f"throughput with{space}blocks of {marks.with_prefix('B')(row['amount'])}"
     return f"latency of{space}{figures.integer(row['amount'])} transactions"
-
-
-def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the scheme with the highest capacity for each pair of factors of two inputs.
-
-    Takes a frame of `plane`. No transaction fits in empty cells; an outline marks the unchanged
-    study. The colour is the stronger, the greater the margin over the second. Raises DataError,
-    UsageError.
-    """
-    columns = "across upwards across_factor upwards_factor winner capacity_per_second margin"
-    canvas.require(frame, columns)
-    fitting = frame[frame["winner"] != ""]
-    across, upwards = (sorted(set(frame[f"{name}_factor"])) for name in ("across", "upwards"))
-    hatching = _hatches(fitting["winner"].value_counts().index)
-    places = {"across_factor": across, "upwards_factor": upwards}
-    cells = _cells(fitting.to_dict("records"), places, "margin")
-    with canvas.canvas(ax, 1.3 + 0.34 * len(upwards)) as axes:
-        has_room = canvas.figure_inches() / (len(across) + 1) > 0.036 * canvas.points()
-        _draw(axes, cells, hatching, has_room=has_room)
-        axes.set(xlim=(-0.5, len(across) - 0.5), ylim=(-0.5, len(upwards) - 0.5))
-        axes.set_xticks(range(len(across)), map(figures.factor, across))
-        axes.set_yticks(range(len(upwards)), map(figures.factor, upwards))
-        if 1.0 in upwards and 1.0 in across:
-            corner = across.index(1.0) - 0.47, upwards.index(1.0) - 0.45
-            outline = props(fill=False, edgecolor=canvas.INK, linewidth=1.6, clip_on=False)
-            axes.add_patch(Rectangle(corner, 0.94, 0.9, **outline))
-        label, other = (marks.quantity(frame[name].iloc[0]) for name in ("across", "upwards"))
-        axes.set_ylabel(f"{other}, relative to today")
-        notes = "outlined: today", _LEAD if has_room else ""
-        canvas.x_label(axes, f"{label} of each scheme, relative to today", *notes)
-        canvas.legend_above(axes, 6, _handles(cells.values(), hatching))
-        steps = frame[["across_factor", "upwards_factor"]].apply(np.log2).abs().sum(axis=1)
-        first = frame["winner"].iloc[int(steps.argmin())]
-        text = f"{first} has the highest capacity today" if first else "No scheme fits today"
-        text += f" and in {(frame['winner'] == first).mean():.0%} of the cases shown"
-        canvas.headline(axes, text)
-    return axes
-
-
-def _cells(
-    rows: Iterable[Mapping[Any, Any]], places: Mapping[str, list[Any]], lead: str
-) -> dict[tuple[int, int], tuple[str, float]]:
-    """Return the best scheme and its lead by column and row; `places` are values by column."""
-    (x, columns), (y, levels) = places.items()
-    return {
-        (columns.index(row[x]), levels.index(row[y])): (str(row["winner"]), float(row[lead]))
-        for row in rows
-    }
 
 
 def _hatches(names: Iterable[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Plots of a study: sensitivity, best schemes, capacity, load, migration."""
+"""Plots of a study: sensitivity, capacity, load."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 
 from pqchain import figures
-from pqchain.figures import BYTES, Unit
+from pqchain.figures import Unit
 from pqchain.plots import canvas, marks
 from pqchain.plots.marks import props
 
@@ -68,7 +67,6 @@ def plot_capacity(
     limits: Mapping[str, str],
     *,
     baseline: str = "",
-    before: Mapping[str, float] | None = None,
     label: str = "",
     ax: Axes | None = None,
 ) -> Axes:
@@ -77,8 +75,7 @@ def plot_capacity(
     Takes a study's rows of one figure, and limits by scheme; `label` names another figure.
     `baseline` is the scheme of today, by default the first classical one of the frame; others have
     the difference from it in percent. The colour is the limit's, or the family's if one limit binds
-    all, which is named once. `before` has values that are drawn as hollow bars. Raises DataError,
-    UsageError.
+    all, which is named once. Raises DataError, UsageError.
     """
     canvas.require(frame, "algorithm value low high")
     names = frame["algorithm"].tolist()
@@ -89,7 +86,6 @@ def plot_capacity(
     names, value = frame["algorithm"].tolist(), frame["value"].to_numpy(float)
     base = dict(zip(names, value, strict=True)).get(today, np.nan)
     bound = list(dict.fromkeys(limits[name] for name in names if limits.get(name)))
-    earlier = [(before or {}).get(name, np.nan) for name in names]
     with canvas.canvas(ax, 1.25 + 0.36 * len(frame)) as axes:
         for level, (name, row) in enumerate(zip(names, frame.to_dict("records"), strict=True)):
             place = bound.index(limits[name]) if limits.get(name) in bound else 0
@@ -98,9 +94,6 @@ def plot_capacity(
             bar = props(color=canvas.look(place)[0] if several else mark.colour, hatch=hatch)
             bar |= props(height=0.6, edgecolor=canvas.PAPER, linewidth=0)
             axes.barh(level, row["value"], alpha=0.45 if several and name == today else 1, **bar)
-            if np.isfinite(earlier[level]):
-                outline = props(facecolor="none", edgecolor=canvas.INK, linewidth=1.1, height=0.8)
-                axes.barh(level, earlier[level], **outline)
             if row["low"] < row["high"]:
                 errors = [[row["value"] - row["low"]], [row["high"] - row["value"]]]
                 whisker = props(fmt="none", ecolor=canvas.INK, elinewidth=1.1, capsize=3)
@@ -111,7 +104,7 @@ def plot_capacity(
             if base > 0 and name != today:
                 text += f"  ({marks.change(100 * (row['value'] / base - 1), 0)})"
             # Right of the line of today's value, which would cross the numbers.
-            right = np.nanmax([0.0, row["value"], row["high"], earlier[level], base])
+            right = np.nanmax([0.0, row["value"], row["high"], base])
             marks.annotate(axes, text, (float(right), level), (7, 0))
         marks.name_levels(axes, [f"{it} (today)" if it == today else it for it in names])
         if base > 0:
@@ -130,8 +123,6 @@ def plot_capacity(
             Patch(facecolor=colour, hatch=hatch, label=f"limit: {it}", **style)
             for it, (colour, _), hatch in (looks if len(bound) > 1 else ())
         ]
-        if before:
-            handles.append(Patch(facecolor="none", edgecolor=canvas.INK, label="at the start"))
         if handles:
             canvas.legend_above(axes, 3, handles)
         shown = pd.Series(dict(zip(names, value, strict=True)))
@@ -219,62 +210,3 @@ def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         canvas.legend_above(axes, 5, drawn)
         canvas.headline(axes, text)
     return axes
-
-
-def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the shares of accounts that moved and that wait by day, and below the chain's growth.
-
-    Takes a frame of the contract "study-migration". With `ax` only the shares are drawn; the axes
-    of the shares are returned. Raises DataError, UsageError.
-    """
-    canvas.require(frame, "day moved_share waiting_share carried_per_second wanted_per_second")
-    canvas.require(frame, "growth_bytes_per_day")
-    events = _events(frame)
-    with canvas.panels(2, 1, 4.4, ax) as (shares, *others):
-        moved, waiting, bytes_look = (canvas.look(at)[0] for at in range(3))
-        style = props(color=moved, linewidth=1.6)
-        shares.plot(frame["day"], 100 * frame["moved_share"], label="moved", **style)
-        style = props(color=waiting, linewidth=1.6, linestyle=(0, (5, 1.5)))
-        label = "waiting for room in blocks"
-        shares.plot(frame["day"], 100 * frame["waiting_share"], label=label, **style)
-        shares.set(ylabel="% of the accounts", ylim=(0, 103))
-        marks.grid(shares)
-        for growth in others:
-            style = props(color=bytes_look, linewidth=1.6)
-            growth.plot(frame["day"], frame["growth_bytes_per_day"], **style)
-            growth.set_ylim(bottom=0)
-            growth.yaxis.set_major_formatter(marks.with_prefix("B"))
-            growth.set_ylabel("growth of the\nchain per day")
-            marks.grid(growth)
-            shares.tick_params(labelbottom=False)
-        # To a day with a tick, also where a narrow figure has few.
-        end = MaxNLocator(3).tick_values(0, frame["day"].max())[-1]
-        for axes in (shares, *others):
-            axes.set_xlim(0, end)
-            for day in {day for days in events.values() for day in days}:
-                axes.axvline(day, color=canvas.INK, linewidth=0.9, linestyle=":", zorder=1)
-        notes = ", ".join(
-            f"{what} from day {' to '.join(map(figures.integer, days))}"
-            for what, days in events.items()
-        )
-        lowest = (others or [shares])[-1]
-        canvas.x_label(lowest, "day of the migration", f"dotted: {notes}" if notes else "")
-        canvas.legend_above(shares, 2)
-        last = frame.iloc[-1]
-        first, then = (BYTES.text(frame["growth_bytes_per_day"].iloc[at]) for at in (0, -1))
-        text = f"{100 * last['moved_share']:.4g}{figures.NARROW_SPACE}% of the accounts have moved "
-        text += f"by day {figures.integer(last['day'])}; growth rises from {first} to {then} a day"
-        canvas.headline(shares, text)
-    return shares
-
-
-def _events(frame: pd.DataFrame) -> dict[str, list[float]]:
-    """Return the days on which blocks are full and moves wait, at which the curves bend."""
-    is_full = frame["carried_per_second"] < frame["wanted_per_second"]
-    is_waiting = frame["waiting_share"] > 0
-    days_of = {"blocks are full": frame["day"][is_full], "moves wait": frame["day"][is_waiting]}
-    return {
-        what: [days.min(), *([days.max()] if days.max() < frame["day"].max() else [])]
-        for what, days in days_of.items()
-        if len(days)
-    }

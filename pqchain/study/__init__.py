@@ -5,7 +5,7 @@
     findings = pqchain.study.run(plan, times)
     findings.frame                                 # every figure with its kind and its source
     findings.calibration                           # the model compared with the existing chain
-    analysis = pqchain.study.analyse(findings)     # sensitivity, load, migration
+    analysis = pqchain.study.analyse(findings)     # sensitivity, load
     pqchain.study.write(analysis, "study.html")
     pqchain.study.explore(plan)                    # in a notebook: sliders with live figures
 

@@ -1,5 +1,5 @@
 from .analysis import Analysis as Analysis, analyse as analyse
-from .analysis import cost_on_chains as cost_on_chains, plane as plane, tornado as tornado
+from .analysis import cost_on_chains as cost_on_chains, tornado as tornado
 from .answer import Answer as Answer, whatif as whatif
 from .explorer import Explorer as Explorer, explore as explore
 from .figures import QUANTITIES as QUANTITIES, evaluate as evaluate

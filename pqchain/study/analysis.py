@@ -1,11 +1,10 @@
-"""Sensitivity, load curves and migration of a study, and the cost of schemes on all chains."""
+"""Sensitivity and load curves of a study, and the cost of schemes on all chains."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -15,10 +14,9 @@ from pqchain import results
 from pqchain.costs import CostTable
 from pqchain.errors import UnknownName, UsageError
 from pqchain.results import Contract
-from pqchain.study import migration, queueing, text, validation
+from pqchain.study import queueing, text, validation
 from pqchain.study.figures import OUTPUTS, QUANTITIES, SchemeModel, blocks, models
 from pqchain.study.files import load
-from pqchain.study.inputs import RELAYED
 from pqchain.study.plan import INPUTS, Plan
 from pqchain.study.plans import ready_names
 from pqchain.study.sampling import Findings
@@ -29,25 +27,8 @@ TORNADO = Contract.of(
     ("float64", "input_value base low high"),
 )
 
-PLANE = Contract.of(
-    "study-plane",
-    ("str", "across upwards"),
-    ("float64", "across_factor upwards_factor"),
-    ("str", "winner"),
-    ("float64", "capacity_per_second margin"),
-)
-
 FACTOR = 2.0
 """The factor by which an input is divided and multiplied."""
-
-FEWER_KEYS = (1 / 256, 1 / 128, 1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
-"""Factors of public-key bytes: from one transaction in 256 with its key to all of them."""
-
-SLOWER = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)
-"""Factors of the verification time."""
-
-FEW_DELEGATES = 64
-"""Delegates that `plane` simulates if blocks do not wait for finality."""
 
 VARIED = (
     *("transactions_per_second", "block_bytes", "block_seconds", "data_bytes", "nodes"),
@@ -78,17 +59,13 @@ COMPARED = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysis:
-    """Results of a study: figures, sensitivity, load, migration."""
+    """Results of a study: figures, sensitivity, load."""
 
     findings: Findings
     algorithm: str
-    """The scheme that sensitivity and migration are about."""
+    """The scheme that the sensitivity is about."""
     tornado: pd.DataFrame
-    plane: pd.DataFrame | None
-    """None without a post-quantum scheme."""
     load: pd.DataFrame
-    migration: pd.DataFrame | None
-    """None if no account can move to the scheme."""
 
 
 def analyse(findings: Findings, *, output: str = "capacity_per_second") -> Analysis:
@@ -99,16 +76,13 @@ def analyse(findings: Findings, *, output: str = "capacity_per_second") -> Analy
     """
     plan, costs, best = findings.plan, findings.costs, findings.best
     algorithm = best or plan.chain.algorithms[0]
-    migrates = best and findings.figures[best]["migration_seconds"].value > 0
     values = findings.values.items()
     fitting = {name: blocks(plan, of) for name, of in values if of["transactions_per_block"]}
     return Analysis(
         findings=findings,
         algorithm=algorithm,
         tornado=tornado(plan, costs, algorithm=algorithm, output=output),
-        plane=plane(plan, costs) if plan.post_quantum else None,
         load=queueing.curve(fitting),
-        migration=migration.series(findings.migration(algorithm)) if migrates else None,
     )
 
 
@@ -133,7 +107,7 @@ def cost_on_chains(costs: CostTable, algorithms: Sequence[str] = COMPARED) -> pd
     names = tuple(dict.fromkeys(registry.get(name).name for name in algorithms))
     rows = []
     for chain in chains():
-        plan = load(chain).with_(algorithms=names, migration={})
+        plan = load(chain).with_(algorithms=names)
         calibration = validation.calibrate(plan, costs)
         # Today's keys are where they are today; those of the schemes are in each transaction.
         today = models(plan, costs)
@@ -177,7 +151,7 @@ def tornado(
     if chosen not in plan.names:
         raise UnknownName("scheme of this study", chosen, plan.names, "its plan.")
     # Only this scheme and the baseline: others cost time and change nothing.
-    alone = plan.with_(algorithms=(chosen,), migration={})
+    alone = plan.with_(algorithms=(chosen,))
     base = models(alone, costs)[chosen][output]
     rows = []
     for name in VARIED:
@@ -194,39 +168,6 @@ def tornado(
     change = frame[["low", "high"]].sub(-math.inf if math.isnan(base) else base).abs().max(axis=1)
     order = change[change > 0].sort_values(ascending=False, kind="stable").index
     return results.check(frame.loc[order], TORNADO)
-
-
-def plane(
-    plan: Plan,
-    costs: CostTable,
-    *,
-    across_factors: Iterable[float] = FEWER_KEYS,
-    upwards_factors: Iterable[float] = SLOWER,
-) -> pd.DataFrame:
-    """Find the post-quantum scheme with the greatest capacity for each pair of factors.
-
-    Two costs are multiplied, for every scheme alike: `verify_seconds` times 64 is a processor 64
-    times slower, `public_key_bytes` times 1/16 a key in one of 16 transactions. Columns: across,
-    upwards (names), across_factor, upwards_factor, winner (in a tie the one with the earliest
-    finality; "" where no transaction fits), capacity_per_second, margin (ratio to the second; 1 for
-    a tie, NaN without a second).
-    """
-    across, upwards = "public_key_bytes", "verify_seconds"
-    contenders = plan.post_quantum
-    if not contenders:
-        raise UsageError("algorithms must include a post-quantum scheme; add one")
-    # Gas is priced by the baseline's time; without gas the baseline is not needed here.
-    baseline = plan.chain.baseline if plan.limits.verification_gas else ""
-    alone = plan.with_(algorithms=contenders, migration={}, baseline=baseline)
-    if plan.votes.final_blocks and plan.network.certificates == "none":
-        # Blocks do not wait for finality there, so that its time only decides between equals.
-        few = min(plan.network.voters, FEW_DELEGATES)
-        changes = {"nodes": few, "delegates": 0, "data_chunks": 1, "parity_chunks": 1}
-        alone = alone.with_(**{"delegates": few} if plan.network.law in RELAYED else changes)
-    return PLANE.frame(
-        [across, upwards, right, up, *_winner(alone, costs, (across, right), (upwards, up))]
-        for right, up in product(across_factors, upwards_factors)
-    )
 
 
 def _models(plan: Plan, costs: CostTable, *changes: tuple[str, float]) -> dict[str, SchemeModel]:
@@ -250,17 +191,3 @@ def _scaled(name: str, value: float, factor: float, subject: Any) -> Any:
     # An input of 1 stays 1 when halved, as there is no half node.
     change = {name: max(1, round(value * factor)) if is_whole else value * factor}
     return subject.with_(**change) if is_plan else replace(subject, **change)
-
-
-def _winner(plan: Plan, costs: CostTable, *changes: tuple[str, float]) -> tuple[str, float, float]:
-    """Return the scheme with the greatest capacity, that capacity, and its ratio to the second."""
-    # Ties in capacity are common, as gas or bytes bind alike; earlier finality then decides.
-    order = sorted(
-        (-model["capacity_per_second"], model["final_seconds"], name)
-        for name, model in _models(plan, costs, *changes).items()
-        if model["transactions_per_block"] and name in plan.chain.algorithms
-    )
-    if not order:
-        return "", math.nan, math.nan
-    best, runner_up = [*(-capacity for capacity, *_ in order), math.nan][:2]
-    return order[0][2], best, best / runner_up

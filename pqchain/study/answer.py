@@ -318,7 +318,7 @@ def whatif(
     integer("draws", draws, least=1, most=MOST_DRAWS)
     given = schemes.costs_of(wanted)
     own = () if given is None else (given,)
-    plan = plan.with_(algorithms=(wanted,), migration={}, own_schemes=plan.own_schemes + own)
+    plan = plan.with_(algorithms=(wanted,), own_schemes=plan.own_schemes + own)
     known = times(plan, measurements, preset=preset, fresh=fresh, progress=progress)
 
     def findings(mode: str) -> Findings:

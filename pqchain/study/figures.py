@@ -14,11 +14,11 @@ from pqchain.costs import CostTable
 from pqchain.figures import Figure, Kind
 from pqchain.results import Contract
 from pqchain.study import chain, queueing
-from pqchain.study.model import MIX, QUANTITIES, Evidence, SchemeModel, blocks, figure, models
+from pqchain.study.model import QUANTITIES, Evidence, SchemeModel, blocks, figure, models
 from pqchain.study.plan import Plan
 from pqchain.study.provers import BLS, CITED, prover_of
 
-__all__ = ["MIX", "QUANTITIES", "SchemeModel", "blocks", "evaluate", "framed", "models"]
+__all__ = ["QUANTITIES", "SchemeModel", "blocks", "evaluate", "framed", "models"]
 
 STUDY = Contract.of(
     "study",
@@ -44,18 +44,17 @@ _CONSENSUS = (
 _STORED = "throughput_per_second transaction_bytes single_transaction_final_seconds "
 _STORED += "vote_bytes_per_block votes_in_block"
 
-# Figures of keys, transactions and votes exist even if no transaction fits in a block, and a mix of
-# schemes has their mean.
-_basic = partial(figure, unconditional=True, averaged=True)
+# Figures of keys, transactions and votes exist even if no transaction fits in a block.
+_basic = partial(figure, unconditional=True)
 
 
-@_basic("costs algorithms baseline migration")
+@_basic("costs algorithms baseline")
 def public_key_bytes(model: SchemeModel) -> Evidence:
     """Length of a public key."""
     return model.size(float(model.row.public_key_bytes))
 
 
-@_basic("costs algorithms baseline migration")
+@_basic("costs algorithms baseline")
 def signature_bytes(model: SchemeModel) -> Evidence:
     """Length of a signature, the mean if it varies."""
     value = mean(model.lengths)
@@ -65,18 +64,13 @@ def signature_bytes(model: SchemeModel) -> Evidence:
     return model.size(value)
 
 
-@_basic("costs algorithms baseline migration signer signing_factor")
+@_basic("costs algorithms baseline")
 def sign_seconds(model: SchemeModel) -> Evidence:
     """Time of one signing operation."""
-    value, factor = model.checked.sign_seconds, model.plan.signing.signing_factor
-    if model.signer:
-        return Evidence(value, Kind.MODELLED, f"pqchain.falcon.model: {model.signer}")
-    if factor != 1.0:
-        return Evidence(value, Kind.MODELLED, f"{model.row.source}, over {factor:g}")
-    return Evidence(value, model.cost_kind, model.row.source)
+    return Evidence(model.row.sign_seconds, model.cost_kind, model.row.source)
 
 
-@_basic("costs algorithms baseline migration")
+@_basic("costs algorithms baseline")
 def verify_seconds(model: SchemeModel) -> Evidence:
     """Time of one verification."""
     return Evidence(model.row.verify_seconds, model.cost_kind, model.row.source)
@@ -157,13 +151,13 @@ def transactions_per_block(model: SchemeModel) -> float | Evidence:
     return model.exact(model.count) if model.count else 0.0
 
 
-@figure("transactions_per_block", unit="B", averaged=True)
+@figure("transactions_per_block", unit="B")
 def full_block_bytes(model: SchemeModel) -> float:
     """Bytes of the transactions in a full block."""
     return model.count * model.use.bytes + model.proof_bytes
 
 
-@figure("transactions_per_block verify_seconds", averaged=True)
+@figure("transactions_per_block verify_seconds")
 def block_verify_seconds(model: SchemeModel) -> float:
     """Time to verify the signatures of a full block on one core."""
     proof = model.bundle.seconds(model.signatures) if model.bundle else 0.0
@@ -172,7 +166,6 @@ def block_verify_seconds(model: SchemeModel) -> float:
 
 @figure(
     "transactions_per_block sign_seconds verify_seconds vote_verify_seconds " + _CONSENSUS,
-    averaged=True,
 )
 def final_seconds(model: SchemeModel) -> Evidence:
     """Time from the proposal of a full block to finality at the last delegate."""
@@ -183,7 +176,6 @@ def final_seconds(model: SchemeModel) -> Evidence:
 @figure(
     "transaction_bytes sign_seconds verify_seconds block_bytes vote_verify_seconds "
     "vote_bytes_per_block votes_in_block " + _CONSENSUS,
-    averaged=True,
 )
 def single_transaction_final_seconds(model: SchemeModel) -> float:
     """Time from the proposal of a block of one transaction to finality at the last delegate."""

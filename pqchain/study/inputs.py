@@ -23,17 +23,6 @@ Count = Annotated[int, Ge(0), Le(10**18)]
 Number = Annotated[float, Ge(0), Le(1e18)]
 Share = Annotated[float, Ge(1e-6), Le(1)]
 Nodes = Annotated[int, Ge(0), Le(2**22)]
-Days = Annotated[float, Ge(0), Le(1e5)]
-
-SIGNERS: Mapping[str, str] = {
-    "software": "",
-    "m4": "M4 software, pqm4's cycles",
-    "m4-engine": "M4 + engine, no overlap, latencies 14 and 9",
-    "m4-pipelined": "M4 + engine, pipelined",
-    "m4-whole": "M4 + engine, pipelined, whole attempt",
-}
-"""Signing devices: "software" is the machine of the costs; the others are rows of the accelerator
-paper's Table 3 as rebuilt by `pqchain.falcon.model`, for Falcon only."""
 
 
 @declared
@@ -46,9 +35,6 @@ class ChainInputs:
     baseline: Annotated[str, Doc("scheme of today; empty for none")] = "ECDSA-secp256k1"
     implementations: Annotated[
         Mapping[str, str], Doc("code of the chain's clients by scheme; others: the fastest here")
-    ] = field(default_factory=dict)
-    migration: Annotated[
-        Mapping[str, Annotated[float, Ge(0), Le(1)]], Doc("share of each scheme; they add up to 1")
     ] = field(default_factory=dict)
     transactions_per_second: Annotated[float, Ge(1e-9), Le(1e18), Doc("target load")]
     block_bytes: Annotated[int, Ge(1), Le(2**40), Doc("largest block")]
@@ -64,10 +50,6 @@ class ChainInputs:
     moves_register: Annotated[
         bool, Doc("whether a move writes the new key; if not, each signature moves an account")
     ] = True
-    moving_share: Annotated[Share, Doc("share of each block for moves")] = 0.25
-    adoption_days: Annotated[Days, Doc("days until half of the accounts ask; 0: at once")] = 730.5
-    phase_a_days: Annotated[Days, Doc("days until payments to legacy keys end; 0: never")] = 0.0
-    phase_b_days: Annotated[Days, Doc("days until legacy keys are disabled; 0: never")] = 0.0
 
     @property
     def is_past(self) -> bool:
@@ -203,19 +185,6 @@ class StorageInputs:
 
 
 @declared
-class SigningInputs:
-    """Table [signing]: the device that signs transactions."""
-
-    signer: Annotated[
-        Literal["software", "m4", "m4-engine", "m4-pipelined", "m4-whole"],
-        Doc("software, or for Falcon a modelled Cortex-M4 with or without an engine"),
-    ] = "software"
-    signing_factor: Annotated[
-        float, Ge(1e-6), Le(1e6), Doc("speed-up of signing by an accelerator")
-    ] = 1.0
-
-
-@declared
 class Observation:
     """A value measured on an existing chain, for comparison with the model."""
 
@@ -275,21 +244,16 @@ _OF_VOTES = {"votes_in_block": False, "vote_aggregation": "plain", "vote_signatu
 def wrong_combinations(plan: Any) -> list[tuple[str, str]]:
     """Return an input and a message for each wrong combination of a `Plan`."""
     chain, transaction, limits, votes = plan.chain, plan.transaction, plan.limits, plan.votes
-    network, storage, signing = plan.network, plan.storage, plan.signing
-    families = {plan.algorithm(name).family for name in plan.names}
+    network, storage = plan.network, plan.storage
     is_regional = network.model.is_regional
     chunks = (storage.data_chunks, storage.parity_chunks)
     until, has_certificates = chain.valid_until, network.certificates != "none"
-    is_modelled, shares = signing.signer != "software", sum(chain.migration.values())
     rules = (
         (bool(plan.sources) and chain.checked is None, "checked",
          "checked must be the date on which the sources were read, because the plan cites sources; "
          "got none. Add it, such as checked = 2026-11-23."),
         (until is not None and chain.checked is None, "valid_until",
          f"valid_until must be left out without checked, the date of the sources; got {until}."),
-        # Decimal shares such as 0.1 do not add up to exactly 1 in binary.
-        (bool(chain.migration) and abs(shares - 1) > 1e-9, "migration",
-         f"shares of migration must add up to 1; got {shares:g}"),
         (network.delegates > network.nodes, "delegates",
          f"delegates must be at most nodes, {network.nodes}; got {network.delegates}. 0 means all "
          "nodes."),
@@ -324,9 +288,6 @@ def wrong_combinations(plan: Any) -> list[tuple[str, str]]:
         (is_regional and (network.hop_wait_seconds > 0 or network.extra_hops > 0),
          "hop_wait_seconds", "hop_wait_seconds and extra_hops must be 0 with regions, which have "
          f"no single latency; got {network.hop_wait_seconds:g} and {network.extra_hops}."),
-        (0 < chain.phase_b_days < chain.phase_a_days, "phase_b_days",
-         f"phase_b_days must be at least phase_a_days, {chain.phase_a_days:g}; got "
-         f"{chain.phase_b_days:g}."),
         (transaction.signatures > 1 and not transaction.envelope_bytes, "signatures",
          "signatures must be 1 with pqchain's encoding, which has one; got "
          f"{transaction.signatures:g}. Give envelope_bytes."),
@@ -360,10 +321,5 @@ def wrong_combinations(plan: Any) -> list[tuple[str, str]]:
          f"{votes.final_blocks:g}."),
         (votes.most_votes > 0 and not votes.votes_per_block, "most_votes",
          f"most_votes must be 0 where votes_per_block is 0; got {votes.most_votes:g}."),
-        (is_modelled and "Falcon" not in families, "signer",
-         f'signer must be "software" without a Falcon scheme; got {signing.signer!r}.'),
-        (is_modelled and signing.signing_factor != 1.0, "signing_factor",
-         f"signing_factor must be 1 with the signer {signing.signer}; got "
-         f"{signing.signing_factor:g}."),
     )  # fmt: skip
     return [(name, message) for is_wrong, name, message in rules if is_wrong]

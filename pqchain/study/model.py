@@ -8,24 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 from pqchain.chain import encoding
 from pqchain.consensus import Scenario
 from pqchain.consensus.lengths import distribution
 from pqchain.costs import Costs, CostTable
-from pqchain.errors import DataError, UsageError
-from pqchain.falcon import model as accelerator
+from pqchain.errors import DataError
 from pqchain.figures import Figure, Kind, Unit
 from pqchain.study import chain, queueing
-from pqchain.study.inputs import SIGNERS
 from pqchain.study.plan import Plan
 from pqchain.study.provers import prover_of
-
-MIX = "mix of schemes"
-"""Name of the row in which several schemes are in use."""
 
 
 class Evidence(NamedTuple):
@@ -47,8 +42,6 @@ class Quantity:
     compute: Callable[[SchemeModel], float | Evidence]
     is_unconditional: bool
     """Whether the figure exists for a scheme of which no transaction fits in a block."""
-    is_averaged: bool
-    """Whether a mix has the mean of its schemes; its other figures are computed from means."""
 
 
 QUANTITIES: dict[str, Quantity] = {}
@@ -58,7 +51,7 @@ _Function = Callable[["SchemeModel"], "float | Evidence"]
 
 
 def figure(
-    needs: str, unit: str | None = None, *, unconditional: bool = False, averaged: bool = False
+    needs: str, unit: str | None = None, *, unconditional: bool = False
 ) -> Callable[[_Function], _Function]:
     """Declare a figure. `needs` names inputs, and earlier figures, whose inputs it includes.
 
@@ -71,7 +64,7 @@ def figure(
         about = (function.__doc__ or "").partition(".")[0]
         symbol = Unit.of(name) if unit is None else Unit(unit)
         every = frozenset[str]().union(*inputs)
-        QUANTITIES[name] = Quantity(symbol, about, every, function, unconditional, averaged)
+        QUANTITIES[name] = Quantity(symbol, about, every, function, unconditional)
         return function
 
     return declare
@@ -118,7 +111,7 @@ class SchemeModel:
         text = ""
         for how in ("vote_aggregation", "transaction_aggregation"):
             prover = prover_of(self.plan.value(how))
-            concerned = how == "vote_aggregation" or self.algorithm in (self.plan.bundled, MIX)
+            concerned = how == "vote_aggregation" or self.algorithm == self.plan.bundled
             if prover and concerned and how in needs:
                 text += f"; {prover.source}, {prover.date}: {prover.evidence}"
         return text
@@ -211,24 +204,14 @@ class SchemeModel:
         return count
 
     @cached_property
-    def signer(self) -> str:
-        """Signing device, a row of the rebuilt Table 3; "" for the machine of the costs."""
-        # The paper's accelerator signs Falcon only; other schemes sign on the machine of the costs.
-        is_falcon = self.plan.algorithm(self.algorithm).family == "Falcon"
-        return SIGNERS[self.plan.signing.signer] if is_falcon else ""
-
-    @cached_property
     def checked(self) -> Costs:
-        """Costs with the signer's time, and with a bundle's instead of each signature's."""
-        seconds = self.row.sign_seconds / self.plan.signing.signing_factor
-        if self.signer:
-            seconds = _rebuilt_seconds().get((self.signer, self.row.algorithm), seconds)
+        """Costs with a bundle's time of verification instead of each signature's."""
         if self.bundle is None:
-            return replace(self.row, sign_seconds=seconds)
+            return self.row
         # A length of one byte, the least that costs can have, stands for no signature.
         return Costs.given(
             f"{self.row.algorithm} bundled", public_key_bytes=self.row.public_key_bytes,
-            signature_bytes=1, sign_seconds=seconds,
+            signature_bytes=1, sign_seconds=self.row.sign_seconds,
             verify_seconds=self.bundle.signature_seconds, source=self.row.source,
         )  # fmt: skip
 
@@ -312,84 +295,11 @@ def blocks(plan: Plan, values: Mapping[str, float] | SchemeModel) -> queueing.Bl
     )
 
 
-class MixedModel(SchemeModel):
-    """The model of a chain on which several schemes are in use.
-
-    Bytes and times of a transaction are means by share. A full block holds each scheme's share of
-    its bytes, and its time to finality is the mean by those bytes: exact if that time is
-    linear in the verifications, as in all network models here apart from which delegate is last.
-    """
-
-    def __init__(self, plan: Plan, costs: CostTable, parts: Mapping[str, SchemeModel]) -> None:
-        # No call of the base class: a mix has no costs of its own.
-        self.plan, self.costs, self.algorithm = plan, costs, MIX
-        self.baseline = parts.get(plan.chain.baseline)
-        self._figures = {}
-        used = {name: share for name, share in plan.chain.migration.items() if share > 0}
-        # A share of a scheme that fits in no block would make the means infinite.
-        if unfit := [name for name in used if not parts[name].count]:
-            raise UsageError(
-                "migration must name schemes whose transactions fit in a block of "
-                f"{plan.chain.block_bytes} bytes; got {unfit[0]}. Give larger blocks or another "
-                "scheme."
-            )
-        self._parts = [(share, parts[name]) for name, share in used.items()]
-
-    @cached_property
-    def arithmetic(self) -> str:
-        """Source of every figure."""
-        return f"mean by share over {self.costs.source}"
-
-    @cached_property
-    def count(self) -> float:
-        """Number of transactions in a full block."""
-        # The harmonic mean, because a transaction takes 1 / count of a block.
-        return 1 / sum(share / part.count for share, part in self._parts)
-
-    @cached_property
-    def block_limit(self) -> str:
-        """Block limit of the scheme that takes the largest part of the block."""
-        return max(self._parts, key=lambda part: part[0] / part[1].count)[1].block_limit
-
-    @cached_property
-    def registrations(self) -> float:
-        """Mean of the schemes' registrations, weighted by their shares."""
-        return sum(share * part.registrations for share, part in self._parts)
-
-    def _compute(self, name: str) -> Figure:
-        if not QUANTITIES[name].is_averaged:
-            result = QUANTITIES[name].compute(self)
-            value = result.value if isinstance(result, Evidence) else result
-        elif name == "transactions_per_block":
-            value = self.count
-        elif name == "full_block_bytes":
-            value = self.count * self["transaction_bytes"]
-        elif name == "block_verify_seconds":
-            value = self.count * sum(share * part[name] / part.count for share, part in self._parts)
-        elif name in ("final_seconds", "single_transaction_final_seconds"):
-            size = self["transaction_bytes"]
-            value = sum(
-                share * part["transaction_bytes"] / size * part[name] for share, part in self._parts
-            )
-        else:
-            value = sum(share * part[name] for share, part in self._parts)
-        source = self.arithmetic + self._citations(QUANTITIES[name].needs)
-        return Figure.point(value, QUANTITIES[name].unit, Kind.MODELLED, source)
-
-
 def models(plan: Plan, costs: CostTable, *, seed: int = 0) -> dict[str, SchemeModel]:
-    """Return the model of each scheme, and of a mix of them, for a seed. Raises MissingCosts."""
+    """Return the model of each scheme for a seed of the network. Raises MissingCosts."""
     by_algorithm: dict[str, SchemeModel] = {}
     # The baseline is first in `names`, because the others refer to its model.
     for name in plan.names:
         baseline = by_algorithm.get(plan.chain.baseline)
         by_algorithm[name] = SchemeModel(plan, costs, name, seed, baseline)
-    if plan.chain.migration:
-        by_algorithm[MIX] = MixedModel(plan, costs, by_algorithm)
     return by_algorithm
-
-
-@cache
-def _rebuilt_seconds() -> dict[tuple[str, str], float]:
-    seconds: Any = accelerator.rebuild_table3().set_index(["row", "algorithm"])["seconds"].to_dict()
-    return dict(seconds)

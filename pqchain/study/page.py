@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import figures, plots
+from pqchain import plots
 from pqchain.errors import UsageError
 from pqchain.figures import Kind, humanize
 from pqchain.render import html
@@ -46,17 +46,14 @@ def markup(analysis: Analysis, opening: Sequence[str] = ()) -> str:
     """Return the page of a study as HTML, with further sentences at its beginning."""
     findings, plan = analysis.findings, analysis.findings.plan
     calibration = text.calibration_table(findings.calibration).html()
-    tornado, plane, load = analysis.tornado, analysis.plane, analysis.load
-    moves = analysis.migration
+    tornado, load = analysis.tornado, analysis.load
     # Sections without content are those of features that the plan does not have.
     rows: tuple[tuple[str, str, Iterable[Markup]], ...] = (
         ("calibration", "The model compared with today", [calibration]),
         ("limits", "Binding limits", [_capacity(findings)]),
         ("figures", "Figures by scheme", [_folded("All figures", text.figures_table(findings))]),
         ("load", "Latency and load", () if load.empty else _load(load)),
-        ("migration", "Migration", () if moves is None else _migration(analysis, moves)),
         ("sensitivity", "Sensitivity", () if tornado.empty else _tornado(tornado)),
-        ("plane", "Best scheme by two inputs", () if plane is None else _plane(plane)),
         ("inputs", "Inputs", [_folded("All inputs", text.inputs_table(plan))]),
         ("sources", "Sources", [_folded("Sources of all figures", text.sources_table(findings))]),
     )
@@ -134,18 +131,6 @@ def _load(curve: pd.DataFrame) -> Iterator[Markup]:
     yield _modelled(wide, columns, caption, style="figures")
 
 
-def _migration(analysis: Analysis, frame: pd.DataFrame) -> Iterator[Markup]:
-    chain = analysis.findings.plan.chain
-    yield _figure(
-        "migration",
-        plots.plot_migration(frame),
-        "Lines by day: share of the accounts that moved, and growth of the chain per day.",
-        f"{figures.integer(chain.accounts)} accounts move from {chain.baseline} to "
-        f"{analysis.algorithm}: {chain.moving_share:.0%} of each block is for moves, half of the "
-        f"accounts ask within {chain.adoption_days:g} days.",
-    )
-
-
 def _tornado(frame: pd.DataFrame) -> Iterator[Markup]:
     output, algorithm = humanize(frame["output"].iloc[0]), frame["algorithm"].iloc[0]
     yield _figure(
@@ -160,16 +145,6 @@ def _tornado(frame: pd.DataFrame) -> Iterator[Markup]:
     unit = frame["unit"].iloc[0]
     values = (Column(title, numeric=True, key=key, unit=unit) for key, title in titles.items())
     yield _modelled(frame, [Column("input", show=humanize), *values], "The values of the plot.")
-
-
-def _plane(frame: pd.DataFrame) -> Iterator[Markup]:
-    yield _figure(
-        "plane",
-        plots.plot_plane(frame),
-        "A plane of two inputs, each cell with the post-quantum scheme of the greatest capacity.",
-        "The post-quantum scheme of the greatest capacity. To the left fewer transactions carry "
-        "their key (×1/16: one in 16), upwards every verification is slower.",
-    )
 
 
 def _modelled(frame: pd.DataFrame, columns: list[Column], caption: str, **style: Any) -> Markup:

@@ -25,7 +25,6 @@ from pqchain.study.inputs import (
     LimitInputs,
     NetworkInputs,
     Observation,
-    SigningInputs,
     StorageInputs,
     TransactionInputs,
     VoteInputs,
@@ -69,7 +68,6 @@ class Plan:
     votes: VoteInputs = VoteInputs()
     network: NetworkInputs
     storage: StorageInputs = StorageInputs()
-    signing: SigningInputs = SigningInputs()
     sources: Mapping[str, str] = field(default_factory=dict)
     """Source of each input, by its name."""
     observed: tuple[Observation, ...] = ()
@@ -139,7 +137,7 @@ class Plan:
         """Names of all schemes whose costs are needed, the baseline first."""
         chain = self.chain
         first = (chain.baseline,) if chain.baseline else ()
-        return tuple(dict.fromkeys((*first, *chain.algorithms, *chain.migration)))
+        return tuple(dict.fromkeys((*first, *chain.algorithms)))
 
     @property
     def only_observed(self) -> list[str]:
@@ -227,7 +225,7 @@ class Input(NamedTuple):
     def unit(self) -> str:
         """Unit of the input, which its name states, or that of the values of a table."""
         name = self.field.name
-        return {"migration": "share", "gas_prices": "gas"}.get(name, str(Unit.of(name)))
+        return "gas" if name == "gas_prices" else str(Unit.of(name))
 
     @property
     def meaning(self) -> str:
@@ -322,8 +320,8 @@ def _observation(row: Any) -> Observation:
 def _resolve(groups: dict[str, dict[str, Any]], own_schemes: Sequence[Costs]) -> Iterator[Problem]:
     """Replace the names of schemes by those of the registry; yield the problems with others."""
     for table, name in (
-        ("chain", "algorithms"), ("chain", "baseline"), ("chain", "migration"),
-        ("chain", "implementations"), ("limits", "gas_prices"),
+        ("chain", "algorithms"), ("chain", "baseline"), ("chain", "implementations"),
+        ("limits", "gas_prices"),
     ):  # fmt: skip
         value = groups[table].get(name)
         entries = value if isinstance(value, (list, tuple, Mapping)) else [value] if value else []

@@ -13,12 +13,10 @@ from tqdm import tqdm
 
 from pqchain.checks import integer
 from pqchain.costs import CostTable
-from pqchain.errors import UsageError
 from pqchain.figures import Figure
 from pqchain.study import validation
 from pqchain.study.cost_samples import CostSamples
 from pqchain.study.figures import QUANTITIES, framed, models
-from pqchain.study.migration import DAY_SECONDS, Migration
 from pqchain.study.plan import Plan
 
 DRAWS = 16
@@ -69,44 +67,6 @@ class Findings:
         """Post-quantum scheme with the greatest capacity; "" if the plan has none."""
         capacity = {name: self.figures[name]["capacity_per_second"] for name in self.figures}
         return max(self.plan.post_quantum, key=lambda name: capacity[name].value, default="")
-
-    def migration(self, algorithm: str) -> Migration:
-        """Return the migration of the accounts from the baseline to a scheme.
-
-        Raises UsageError for a study without accounts or baseline, or a scheme whose keys do not
-        fit in a transaction of the baseline.
-        """
-        chain, values = self.plan.chain, self.values
-        if not chain.accounts or not chain.baseline:
-            raise UsageError(
-                "accounts must be above 0 and baseline must be a scheme for a migration; got "
-                f"{chain.accounts} and {chain.baseline!r}"
-            )
-        old, new = values[chain.baseline], values[algorithm]
-        if not new["migration_seconds"] > 0:
-            raise UsageError(
-                f"algorithm must have a key that fits in a transaction of {chain.baseline}; got "
-                f"{algorithm}"
-            )
-        cycle = old["transactions_per_block"] / old["capacity_per_second"]
-        moved = old["transaction_bytes"] / self.plan.transaction.signatures
-        if chain.moves_register:
-            moved = old["transaction_bytes"] + new["public_key_bytes"]
-        return Migration(
-            accounts=float(chain.accounts),
-            moves_per_block=chain.accounts * cycle / new["migration_seconds"],
-            blocks_per_day=DAY_SECONDS / cycle,
-            share=chain.moving_share,
-            adoption_days=chain.adoption_days,
-            phase_a_days=chain.phase_a_days or math.inf,
-            phase_b_days=chain.phase_b_days or math.inf,
-            old_bytes=old["transaction_bytes"],
-            new_bytes=new["transaction_bytes"],
-            move_bytes=moved,
-            transactions_per_second=min(chain.transactions_per_second, old["capacity_per_second"]),
-            old_per_day=old["capacity_per_second"] * DAY_SECONDS,
-            new_per_day=new["capacity_per_second"] * DAY_SECONDS,
-        )
 
     def differ(self, quantity: str, algorithm: str, other: str) -> bool:
         """Return whether two schemes differ in a figure: their intervals do not overlap."""

@@ -71,7 +71,7 @@ def calibrate(plan: Plan, costs: CostTable) -> pd.DataFrame:
         settings = {"transaction_aggregation": "plain", **seen.settings}
         value, derived = math.nan, {*seen.derived.split()}
         try:
-            then = plan.with_(algorithms=(algorithm,), migration={}, **settings)
+            then = plan.with_(algorithms=(algorithm,), **settings)
             model = models(then, costs)[algorithm]
             value, dependence = model[seen.quantity], _dependence(seen, model)
             if dependence and derived & _TRANSACTION:

@@ -281,7 +281,7 @@ def test_cell_error_is_detected(lab: Lab, page: Any) -> None:
 
 
 def test_slider_changes_the_figure(lab: Lab, page: Any) -> None:
-    """The explorer of notebook 09: keys move the slider, and figure and command follow."""
+    """The explorer of notebook 09: keys move the slider, and the figure follows."""
     name = "explorer.ipynb"
     notebook = json.loads((lab.folder / "09_explore.ipynb").read_text())
     notebook["cells"] = [c for c in notebook["cells"] if c["cell_type"] == "code"][:1]
@@ -290,16 +290,9 @@ def test_slider_changes_the_figure(lab: Lab, page: Any) -> None:
     assert errors(run_all(lab, page, name)) == []
     picture = page.locator(".jp-OutputArea .widget-image").first
     picture.wait_for()
-    command = page.locator(".jp-OutputArea .widget-html pre")
-    assert "pqchain study pqdpol" in command.inner_text()
     before = picture.get_attribute("src")
     slider = page.locator(".widget-hslider:visible", has_text="nodes").locator(".noUi-handle")
     slider.focus()
     slider.press("ArrowRight")
     handle = picture.element_handle()
     page.wait_for_function("([image, before]) => image.src !== before", arg=[handle, before])
-    command.filter(has_text="--set nodes=35").wait_for()  # the text comes after the picture
-    titles = page.locator(".pqchain-inputs .lm-TabBar-tabLabel")
-    assert titles.count() == 6
-    cut = "labels => labels.filter(each => each.scrollWidth > each.clientWidth).length"
-    assert titles.evaluate_all(cut) == 0

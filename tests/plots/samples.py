@@ -114,21 +114,6 @@ def tornado() -> pd.DataFrame:
     return frame.assign(**fixed, low=1000 - 100 * size, high=1000 + 200 * size)
 
 
-def plane() -> pd.DataFrame:
-    factors = [1 / 16, 1 / 4, 1.0, 4.0, 16.0]
-    rows = grid(across_factor=factors, upwards_factor=factors)
-    place = number(rows["across_factor"]) + number(rows["upwards_factor"])
-    fixed = {"across": "rate_bits_per_second", "upwards": "verify_seconds", "margin": 1.2}
-    best = [SCHEMES[at % 4] for at in place]
-    return rows.assign(**fixed, winner=best, capacity_per_second=9.0)
-
-
-def migration() -> pd.DataFrame:
-    moves = {"day": [1.0, 200, 700], "moved_share": [0.1, 0.5, 1], "waiting_share": [0, 0.2, 0]}
-    rates = {"carried_per_second": [5.0, 4, 3], "wanted_per_second": [5.0, 5, 5]}
-    return pd.DataFrame(moves | rates | {"growth_bytes_per_day": [1e8, 2e8, 3e8]})
-
-
 def costs() -> pd.DataFrame:
     rows = grid(title=["Ethereum until Glamsterdam", "Bitcoin", "TRON"], algorithm=SCHEMES)
     lost = (number(rows["title"]) + number(rows["algorithm"])) / 5
@@ -161,11 +146,9 @@ SAMPLES: dict[str, tuple[Any, ...]] = {
     "history": (history,),
     "links": (links,),
     "load": (load,),
-    "migration": (migration,),
     "networks": (networks,),
     "operation": (operation, "sign"),
     "phases": (lambda: frames.replays()["table1"],),
-    "plane": (plane,),
     "ratio": (lambda: frames.times().head(9),),
     "sizes": (lambda: SCHEMES,),
     "speed": (lambda: frames.measurements([*SCHEMES[:3], "Kyber512"]),),

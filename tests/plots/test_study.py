@@ -1,6 +1,6 @@
 """Plots of a study: values and labels."""
 
-from matplotlib.colors import to_hex, to_rgb, to_rgba
+from matplotlib.colors import to_hex, to_rgb
 
 from pqchain import plots
 from pqchain.plots import fields, marks
@@ -23,13 +23,6 @@ def test_capacity_has_bars_losses_and_binding_limits() -> None:
     assert "limit of all: gas" in notes(alike)
 
 
-def test_earlier_values_are_hollow_bars() -> None:
-    axes = plots.plot_capacity(samples.capacity(), {}, before=dict.fromkeys(SCHEMES, 30.0))
-    hollow = [bar for bar in axes.patches if to_rgba(bar.get_facecolor())[3] == 0]
-    assert [bar.get_width() for bar in hollow] == [30.0] * len(SCHEMES)
-    assert legend_texts(axes) == ["at the start"]
-
-
 def test_load_draws_a_line_and_a_wall_for_each_scheme_on_log_axes() -> None:
     axes = plots.plot_load(samples.load())
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
@@ -41,18 +34,6 @@ def test_load_draws_a_line_and_a_wall_for_each_scheme_on_log_axes() -> None:
     assert set(legend_texts(axes)) == set(SCHEMES)
 
 
-def test_migration_shows_percent_and_growth() -> None:
-    shares = plots.plot_migration(samples.migration())
-    assert list(shares.lines[0].get_ydata()) == [10.0, 50.0, 100.0]
-    assert shares.get_ylabel() == "% of the accounts"
-    assert legend_texts(shares) == ["moved", "waiting for room in blocks"]
-    growth = shares.figure.axes[1]
-    assert list(growth.lines[0].get_ydata()) == [1e8, 2e8, 3e8]
-    assert growth.get_ylabel().replace("\n", " ") == "growth of the chain per day"
-    assert "blocks are full from day 200, moves wait from day 200 to 200" in notes(growth)
-    assert caption(shares).startswith("100 % of the accounts have moved by day 700")
-
-
 def test_fields_in_print_have_a_hatch_for_each_scheme() -> None:
     names = ("MAYO-2", "Falcon-512", "ML-DSA-44")
     assert len(set(fields._hatches(names).values())) == 1
@@ -61,7 +42,7 @@ def test_fields_in_print_have_a_hatch_for_each_scheme() -> None:
 
 
 def test_numbers_on_the_strongest_fields_have_a_contrast_of_more_than_4_5() -> None:
-    leads = plots.plot_plane(samples.plane().assign(margin=9.0)).collections
+    leads = plots.plot_winners(samples.winners().assign(lead=9.0)).axes[0].collections
     losses = plots.plot_cost_on_chains(samples.costs().assign(lost_share=1.0)).collections
     families = {name for name, _ in marks.FAMILIES.values()}
     for shown, names in ((leads, families), (losses, {"vermilion"})):

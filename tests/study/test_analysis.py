@@ -5,8 +5,8 @@ import math
 import pytest
 
 from pqchain.costs import MissingCosts
-from pqchain.errors import UnknownName, UsageError
-from pqchain.study import analysis, cost_on_chains, load, plane, ready_names, tornado
+from pqchain.errors import UnknownName
+from pqchain.study import analysis, cost_on_chains, load, ready_names, tornado
 from pqchain.study.figures import models
 from tests.study.plans import COSTS, plan
 
@@ -29,7 +29,7 @@ def test_lost_share_is_one_less_the_capacity_that_remains(small):
     assert list(frame["algorithm"].unique()) == ["Falcon-512", "ML-DSA-44"]
     assert list(frame["chain"].unique()) == [*small]
     for row in frame.to_dict("records"):
-        plan = small[row["chain"]].with_(algorithms=(row["algorithm"],), migration={})
+        plan = small[row["chain"]].with_(algorithms=(row["algorithm"],))
         values = models(plan, COSTS)
         capacity, today = (
             values[name]["capacity_per_second"] for name in (row["algorithm"], plan.chain.baseline)
@@ -95,27 +95,3 @@ def test_other_figures_and_schemes_can_be_selected():
         tornado(plan(), COSTS, output="repair_second")
     with pytest.raises(UnknownName, match="scheme of this study"):
         tornado(plan(), COSTS, algorithm="MAYO-2")
-
-
-def test_small_signatures_win_where_keys_are_known():
-    one = plan(algorithms=("Falcon-512", "MAYO-2"), block_seconds=1e4)
-    found = plane(one, COSTS, across_factors=(1 / 256, 1.0), upwards_factors=(1.0,))
-    assert list(found["winner"]) == ["MAYO-2", "Falcon-512"]
-    assert (found["margin"] > 1).all()
-    at = models(one, COSTS)["Falcon-512"]["capacity_per_second"]
-    assert found["capacity_per_second"].iloc[1] == at
-
-
-def test_classical_schemes_never_win():
-    one = plan(algorithms=("ECDSA-secp256k1", "ML-DSA-44"))
-    found = plane(one, COSTS, across_factors=(1.0,), upwards_factors=(1.0,))
-    assert list(found["winner"]) == ["ML-DSA-44"]
-    assert math.isnan(found["margin"].iloc[0])
-    with pytest.raises(UsageError, match="must include a post-quantum scheme"):
-        plane(plan(algorithms=("ECDSA-secp256k1",)), COSTS)
-
-
-def test_no_winner_where_no_scheme_fits():
-    one = plan(algorithms=("SPHINCS+-SHA2-128s-simple",), block_bytes=5_000)
-    found = plane(one, COSTS, across_factors=(1.0,), upwards_factors=(1.0,))
-    assert list(found["winner"]) == [""]

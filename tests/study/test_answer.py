@@ -51,7 +51,7 @@ def test_eight_statements_fit_on_a_screen_of_eighty_columns(asked):
 
 def test_capacity_is_stated_for_both_places_of_the_key(asked):
     found = asked("ethereum", "ML-DSA-44")
-    plan = study.load("ethereum").with_(algorithms=("ML-DSA-44",), migration={})
+    plan = study.load("ethereum").with_(algorithms=("ML-DSA-44",))
     today = models(plan, COSTS)["ECDSA-secp256k1"]["capacity_per_second"]
     shares = []
     for mode in ("inline", "registered"):
@@ -81,7 +81,7 @@ def test_every_plan_answers_for_schemes_that_it_does_not_name(name, monkeypatch)
         schemes.register("Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms")
         for scheme in ("ML-DSA-44", "Falcon-512", "SLH-DSA-SHA2-128s", "Mine"):
             own = (*plan.own_schemes, *filter(None, [schemes.costs_of(scheme)]))
-            asked = plan.with_(algorithms=(scheme,), migration={}, own_schemes=own)
+            asked = plan.with_(algorithms=(scheme,), own_schemes=own)
             if plan.costs != "measured":
                 with pytest.raises(UsageError, match="whose times are printed ones"):
                     study.whatif(name, scheme)
@@ -112,7 +112,7 @@ def test_observation_that_contradicts_the_inputs_is_not_compared():
 def test_statement_says_where_the_calldata_floor_binds(asked):
     found = asked("ethereum", "ML-DSA-44")
     prices = found.statements["gas"].split("; ")
-    plan = study.load("ethereum").with_(algorithms=("ML-DSA-44",), migration={}, key_mode="inline")
+    plan = study.load("ethereum").with_(algorithms=("ML-DSA-44",), key_mode="inline")
     free = models(plan.with_(gas_prices={"ML-DSA-44": 0.0}), COSTS)["ML-DSA-44"]["transaction_gas"]
     for text, gas in zip(
         prices, [None, *(row.transaction_gas for row in found.drafts)], strict=True

@@ -10,7 +10,7 @@ from pqchain.chain import encoding
 from pqchain.costs import AggregateCosts, Costs, CostTable
 from pqchain.errors import UsageError
 from pqchain.figures import SECONDS
-from pqchain.study import chain, figures, load, plane, ready_names, times, tornado
+from pqchain.study import chain, figures, load, ready_names, times, tornado
 from pqchain.study.figures import QUANTITIES, models
 from pqchain.study.provers import CITED, MEASURED, names, prover
 from pqchain.study.text import conclusions, warnings
@@ -51,7 +51,7 @@ def test_ethereum_transfers_are_limited_by_gas():
     simple = {"execution_gas": 0.0, "data_bytes": 0}
     for gas, rate in ((30e6, 119), (60e6, 238)):
         one = load("ethereum").with_(block_gas=gas, algorithms=("Falcon-512",), **simple)
-        values = models(one.with_(migration={}), COSTS)
+        values = models(one, COSTS)
         assert values["ECDSA-secp256k1"]["capacity_per_second"] == pytest.approx(rate, rel=0.01)
 
 
@@ -139,14 +139,14 @@ def test_votes_of_lean_ethereum_without_aggregation_are_too_many():
     assert chain.plain_vote_bytes(lean, 655.0) == 4096 * (140 + 1208)
     proofs = chain.vote_bytes(lean, 655.0)
     assert proofs == 8 * (140 + 346_112 + 512)
-    late = found(lean.with_(algorithms=("Falcon-512",), migration={}, most_votes=4.0)).values
-    soon = found(lean.with_(algorithms=("Falcon-512",), migration={})).values
+    late = found(lean.with_(algorithms=("Falcon-512",), most_votes=4.0)).values
+    soon = found(lean.with_(algorithms=("Falcon-512",))).values
     apart = late["Falcon-512"]["rule_seconds"] - soon["Falcon-512"]["rule_seconds"]
     assert apart == pytest.approx(4.0)  # a second block has to include the other half
 
 
 def test_figures_of_a_prover_are_labelled():
-    lean = load("ethereum-lean").with_(algorithms=("Falcon-512",), migration={})
+    lean = load("ethereum-lean").with_(algorithms=("Falcon-512",))
     labels = {"leanmultisig": ("published", CITED), "py-lean-pq": ("modelled", MEASURED)}
     for how, (kind, evidence) in labels.items():
         rows = found(lean.with_(vote_aggregation=how)).frame.set_index(["algorithm", "quantity"])
@@ -233,7 +233,7 @@ def test_bls_aggregate_of_a_block_equals_the_hand_calculation():
 
 def test_gas_of_an_aggregate_is_paid_once():
     one = load("ethereum").with_(
-        algorithms=("BLS12-381",), migration={}, transaction_aggregation="bls", key_mode="inline",
+        algorithms=("BLS12-381",), transaction_aggregation="bls", key_mode="inline",
         nodes=64, delegates=8,
     )  # fmt: skip
     got = models(one, TABLE)["BLS12-381"]
@@ -282,9 +282,7 @@ def test_published_verification_times_limit_the_gas_of_a_block():
 
 
 def test_votes_of_another_instance_than_the_provers_are_warned_of():
-    lean = load("ethereum-lean").with_(
-        algorithms=("Falcon-512",), migration={}, vote_aggregation="leanmultisig"
-    )
+    lean = load("ethereum-lean").with_(algorithms=("Falcon-512",), vote_aggregation="leanmultisig")
     other, same = (
         " ".join(warnings(found(lean.with_(vote_signature_bytes=length))))
         for length in (2536.0, 1171.0)
@@ -318,7 +316,7 @@ def test_invalid_transaction_aggregation_is_rejected(how, message):
 def test_chain_with_one_proof_per_block_can_be_studied():
     """Compared with today's chain without proofs; its sensitivity and winners."""
     one = load("ethereum").with_(
-        transaction_aggregation="labrador", algorithms=("Falcon-512", "ML-DSA-44"), migration={},
+        transaction_aggregation="labrador", algorithms=("Falcon-512", "ML-DSA-44"),
         nodes=64, delegates=8,
     )  # fmt: skip
     answer = found(one)
@@ -332,8 +330,6 @@ def test_chain_with_one_proof_per_block_can_be_studied():
     assert f"{prover('labrador').verify_seconds(count) / whole:.0%} of its gas" in sentence
     assert f"At {SECONDS.text(whole)} it would use all gas" in sentence
     assert len(tornado(one, COSTS, algorithm="ML-DSA-44"))
-    winners = plane(one, COSTS, across_factors=(1.0,), upwards_factors=(1.0,))
-    assert winners["winner"].tolist() == ["Falcon-512"]
 
 
 def test_signature_checks_of_a_block_count_by_their_time():
@@ -424,7 +420,7 @@ def test_votes_have_their_bytes_wherever_they_are_counted(name):
     one = load(name)
     if one.costs != "measured":
         return
-    row = models(one.with_(migration={}), ALL_COSTS)[one.chain.baseline]
+    row = models(one, ALL_COSTS)[one.chain.baseline]
     is_counted = bool(one.votes.votes_per_block) or one.network.certificates != "none"
     assert math.isnan(row["vote_bytes_per_block"]) == (not is_counted)
     assert not math.isnan(row["growth_bytes_per_year"] + row["received_bits_per_second"])

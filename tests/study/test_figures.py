@@ -11,7 +11,7 @@ from pqchain.consensus import run as run_consensus
 from pqchain.costs import CostTable, MissingCosts
 from pqchain.errors import DataError, UsageError
 from pqchain.study import QUANTITIES, evaluate, load, run, times
-from pqchain.study.figures import MIX, models
+from pqchain.study.figures import models
 from pqchain.works import papers
 from tests.study.plans import COSTS, plan
 
@@ -81,8 +81,6 @@ def test_scheme_larger_than_a_block_is_reported():
     assert rows.loc["capacity_per_second", "value"] == 0
     assert math.isnan(rows.loc["final_seconds", "value"])
     assert "no transaction of ML-DSA-44 fits" in rows.loc["final_seconds", "source"]
-    with pytest.raises(UsageError, match=r"migration must name .* got ML-DSA-44"):
-        evaluate(plan(block_bytes=3000, migration={"ML-DSA-44": 1.0}), COSTS)
 
 
 def differing(before, after, algorithm):
@@ -99,7 +97,7 @@ CHANGES = {
     "law": "star", "rate_bits_per_second": 1e6, "link_latency_seconds": 0.3, "peers": 3,
     "world": True, "region_table": "2019", "verification_threads": 3,
     "data_chunks": 4, "parity_chunks": 2, "retained_days": 30.0, "repair_bits_per_second": 1e6,
-    "decode_bytes_per_second": 1e6, "signing_factor": 9.0, "signer": "m4-engine",
+    "decode_bytes_per_second": 1e6,
     "moves_register": False,
     "envelope_bytes": 300, "framing_bytes": 7, "signatures": 3.0, "witness_discount": 2.0,
     "block_weight": 60_000.0, "block_gas": 1e6, "sustained_share": 0.5, "intrinsic_gas": 1e5,
@@ -133,7 +131,7 @@ BEFORE = {
 def test_input_changes_dependent_figures_only(name):
     base = plan(
         accounts=1000, vote_phases=1, block_seconds=0.0, law="mesh",
-        migration={"Falcon-512": 1.0}, envelope_bytes=200, block_gas=2e6, intrinsic_gas=1e4,
+        envelope_bytes=200, block_gas=2e6, intrinsic_gas=1e4,
         calldata_gas=16.0, block_weight=200_000.0, witness_discount=4.0, votes_per_block=10.0,
         vote_bytes=40.0, data_bytes=20,
     ).with_(**BEFORE.get(name, {}))  # fmt: skip
@@ -157,26 +155,8 @@ def test_costs_of_one_scheme_change_only_that_scheme():
     assert "verify_seconds" in differing(before, after, "Falcon-512")
 
 
-def test_migration_figures_lie_between_both_schemes():
-    got = models(plan(migration={"ML-DSA-44": 0.5, "ECDSA-secp256k1": 0.5}), COSTS)
-    for name in ("transaction_bytes", "transactions_per_block", "final_seconds", "verify_seconds"):
-        ends = sorted(got[algorithm][name] for algorithm in ("ML-DSA-44", "ECDSA-secp256k1"))
-        assert ends[0] <= got[MIX][name] <= ends[1]
-
-
-def test_signer_is_modelled_for_falcon_only():
-    frame = evaluate(plan(signer="m4-engine"), COSTS).set_index(["algorithm", "quantity"])
-    falcon = frame.loc[("Falcon-512", "sign_seconds")]
-    assert falcon["value"] == pytest.approx(0.0383, rel=0.01)
-    assert (falcon["kind"], falcon["source"]) == (
-        "modelled", "pqchain.falcon.model: M4 + engine, no overlap, latencies 14 and 9",
-    )  # fmt: skip
-    other = frame.loc[("ML-DSA-44", "sign_seconds")]
-    assert (other["value"], other["kind"]) == (COSTS["ML-DSA-44"].sign_seconds, "measured")
-
-
 def test_every_figure_has_kind_and_source():
-    frame = evaluate(plan(migration={"Falcon-512": 1.0}), COSTS)
+    frame = evaluate(plan(), COSTS)
     assert set(frame["kind"]) == {"registry", "measured", "modelled"}
     assert (frame["source"] != "").all()
     published = run(load("pqdpol"), times(load("pqdpol"))).frame

@@ -23,7 +23,7 @@ from tests.study.plans import plan, text
 
 @pytest.fixture(scope="module")
 def found():
-    one = plan(migration={"Falcon-512": 0.5, "ECDSA-secp256k1": 0.5}, title="A <small> chain")
+    one = plan(title="A <small> chain")
     return plans.found(one, draws=3)
 
 
@@ -39,13 +39,13 @@ def written(analysis):
 
 def test_page_has_every_figure_and_loads_nothing_external(written):
     assert "A &lt;small&gt; chain" in written
-    for algorithm in ("ECDSA-secp256k1", "Falcon-512", "ML-DSA-44", "mix of schemes"):
+    for algorithm in ("ECDSA-secp256k1", "Falcon-512", "ML-DSA-44"):
         assert algorithm in written
-    sections = ["calibration", "limits", "figures", "load", "sensitivity", "plane", "inputs"]
+    sections = ["calibration", "limits", "figures", "load", "sensitivity", "inputs"]
     assert all(f'id="{section}"' in written for section in sections)
     used = re.findall(r' id="([^"]+)"', written)
     assert len(used) == len(set(used))
-    assert written.count("<svg") == 4
+    assert written.count("<svg") == 3
     assert not re.search(r"""(src|href)=["']?https?:""", written)
     assert "<script" not in written
     for label in ("registry", "measured", "modelled"):
@@ -55,7 +55,7 @@ def test_page_has_every_figure_and_loads_nothing_external(written):
 def test_terminal_and_page_share_tables(found):
     table = figures_table(found)
     row = {record["figure"]: record for record in table.records()}["signature_bytes"]
-    assert row["kind"] == ["registry", "measured", "modelled"]
+    assert row["kind"] == ["registry", "measured"]
     assert row["Falcon-512"] == found.values["Falcon-512"]["signature_bytes"]
     assert "Length of a signature, the mean if it varies" in table.html()
     assert "signature_bytes" in table.text() and "signature_bytes" not in table.html()
@@ -116,7 +116,7 @@ def test_schemes_without_key_recovery_are_named():
     ethereum = load("ethereum").with_(nodes=16, delegates=16, algorithms=("ML-DSA-44",))
     assert conclusions(plans.found(ethereum))[0] == (
         "Figures are with the key recovered from the signature (ECDSA-secp256k1) and with the key "
-        "in each transaction (ML-DSA-44, Falcon-512); --set key_mode=registered: with the key in "
+        "in each transaction (ML-DSA-44); --set key_mode=registered: with the key in "
         "the account."
     )
 

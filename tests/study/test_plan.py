@@ -10,7 +10,7 @@ from pqchain.costs import Costs
 from pqchain.errors import UnknownName, UsageError
 from pqchain.study import Plan, load, provers, ready, ready_names
 from pqchain.study.files import input_help, input_rows, parse, toml
-from pqchain.study.inputs import PARAMETERS, SIGNERS
+from pqchain.study.inputs import PARAMETERS
 from pqchain.study.plan import INPUTS, ImpossiblePlan
 from pqchain.study.text import status
 from tests.study.plans import GOOD, plan
@@ -83,13 +83,12 @@ def test_each_input_is_declared_once_with_meaning_unit_and_default():
     assert rows["block_bytes"] == ("chain", "B", "needed")
     assert rows["block_seconds"][1] == "s"
     assert rows["rate_bits_per_second"] == ("network", "bit/s", "the law's")
-    mappings = ("migration", "gas_prices", "implementations")
+    mappings = ("gas_prices", "implementations")
     assert {key for key, *_ in input_rows(load("ethereum"))} <= {*rows, *mappings}
     assert {name for name, row in INPUTS.items() if row.default is MISSING} == {
         "algorithms", "transactions_per_second", "block_bytes", "block_seconds", "nodes", "law",
     }  # fmt: skip
     assert all(row.about for row in INPUTS.values())
-    assert INPUTS["signer"].choices == tuple(SIGNERS)
 
 
 def test_unknown_names_get_a_suggestion(tmp_path):
@@ -190,10 +189,8 @@ def test_every_problem_has_its_line_number():
         (('"Falcon-512", ', '"Kyber512", '), "algorithms must name signature schemes"),
         (('"Falcon-512", ', "3, "), "algorithms must be"),
         (("nodes = 16", "nodes = true"), "nodes must be a whole number .* got True"),
-        (("[network]", "[signing]\nsigner = \"m5\"\n[network]"), "unknown signer 'm5'"),
         (("[network]", "[sources]\nnode = \"me\"\n[network]"), "sources must name inputs; .*node"),
         (("[network]", "[sources]\nnodes = 3\n[network]"), "sources of nodes must be .* got 3"),
-        (("[network]", "[chain.migration]\n\"Falcon-512\" = 0.5\n[network]"), "add up to 1; .*0.5"),
         (("[network]", "[limits]\nnodes = 3\n[network]"), r"nodes belongs in \[network\]"),
         (("[chain]", "[chain"), "invalid TOML"),
         (("[chain]", "limits = 3\n[chain]"), "line 4: limits must be a table; got 3"),

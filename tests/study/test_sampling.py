@@ -127,7 +127,7 @@ def test_single_pass_uses_the_spread_of_its_samples():
 def test_larger_networks_do_not_finalize_faster():
     spans = []
     for nodes in (4096, 7000, 8192, 9000, 16384):
-        chain = load("ethereum").with_(nodes=nodes, algorithms=("Falcon-512",), migration={})
+        chain = load("ethereum").with_(nodes=nodes, algorithms=("Falcon-512",))
         spans.append(ends(found(chain, draws=16), "Falcon-512", "final_seconds"))
     for (low, high), (least, most) in itertools.pairwise(spans):
         assert least <= high and low <= most

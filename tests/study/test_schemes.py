@@ -34,7 +34,7 @@ def costs(*own: Costs) -> CostTable:
 
 def test_table_of_a_file_is_compared_and_labelled():
     plan = files.parse(files.ready("ethereum") + TABLE, "mine.toml").with_(
-        algorithms=("Mine", "Falcon-512"), migration={}, nodes=64, delegates=16, observed=()
+        algorithms=("Mine", "Falcon-512"), nodes=64, delegates=16, observed=()
     )
     found = plans.found(plan, costs(MINE), draws=2)
     own = found.values["Mine"]
@@ -114,7 +114,7 @@ def test_measurements_are_joined_with_given_costs():
 
 
 def test_study_without_measurable_schemes_is_reported():
-    plan = plans.plan(algorithms=("Mine",), baseline="", own_schemes=(MINE,), migration={})
+    plan = plans.plan(algorithms=("Mine",), baseline="", own_schemes=(MINE,))
     with pytest.raises(UsageError, match="algorithms must include a scheme of the registry"):
         cost_samples.times(plan)
 
@@ -122,7 +122,7 @@ def test_study_without_measurable_schemes_is_reported():
 def test_given_time_is_priced_by_the_anchor_given_with_it():
     plan = plans.plan(
         algorithms=("Mine",), own_schemes=(MINE,), block_gas=1e9, verification_gas=3000.0,
-        intrinsic_gas=21_000.0, baseline="ECDSA-secp256k1", migration={},
+        intrinsic_gas=21_000.0, baseline="ECDSA-secp256k1",
     )  # fmt: skip
     warning = "Warning: Mine: given times are priced by the time of ECDSA-secp256k1 on this machine"
     assert any(line.startswith(warning) for line in warnings(plans.found(plan, costs(MINE))))
