@@ -247,8 +247,8 @@ def shaped() -> pd.DataFrame:
          "wire_limit_seconds": 0.44, "cpu_seconds": time}
         for name, time in seconds.items() for repeat in range(3)
     ]  # fmt: skip
-    missing = {"status": "unsupported", "verdict": "needs grpcio", "transfer_seconds": math.nan}
-    return replay_runs(*rows, {"mode": "netns", "transport": "grpc", **missing})
+    missing = {"status": "unsupported", "verdict": "needs cargo", "transfer_seconds": math.nan}
+    return replay_runs(*rows, {"mode": "netns", "transport": "native", **missing})
 
 
 def troubled() -> list[tuple[dict[str, object], pd.DataFrame]]:

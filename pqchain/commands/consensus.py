@@ -91,7 +91,7 @@ def consensus(
             as processes on this machine; netns: between network namespaces (root); cluster: on the
             workers of --scheduler
         transport: transport of executed delegates: plain (virtual time only, the default there),
-            native, aioquic, tcp-tls, grpc
+            native, aioquic, tcp-tls
         log: save the ledgers of executed delegates in this folder
         engine: engine of the model; results are identical to the nanosecond, simpy is the readable
             reference

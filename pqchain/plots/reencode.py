@@ -41,7 +41,6 @@ _TRANSPORTS = {
     "tcp-tls": "TCP with TLS",
     "aioquic": "QUIC (aioquic)",
     "native": "QUIC (native)",
-    "grpc": "gRPC",
 }
 
 _TIMES = "transfer_seconds low_seconds high_seconds wire_limit_seconds"

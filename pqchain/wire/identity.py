@@ -18,10 +18,6 @@ from pqchain.crypto import Signer, open_signer, unavailable_reason
 from pqchain.crypto.classical import ed25519_bytes
 from pqchain.crypto.native import seeded_randomness
 from pqchain.crypto.random_source import Stream
-from pqchain.errors import UnknownName
-
-CERTIFICATE_KEYS = ("ed25519", "p256")
-"""Types of certificate keys: Ed25519 has signatures of fixed length; gRPC supports only P-256."""
 
 # Cached, because a mesh of ten nodes verifies ninety identities.
 _signer = cache(open_signer)
@@ -75,42 +71,29 @@ def _statement(challenge: bytes, client: int, server: PublicIdentity) -> bytes:
     return b"pqchain node 1\0" + challenge + client.to_bytes(4, "big") + fingerprint
 
 
-def generate(
-    count: int,
-    *,
-    algorithm: str = "auto",
-    certificate_key: str = "ed25519",
-    seed: int | None = None,
-) -> list[Identity]:
+def generate(count: int, *, algorithm: str = "auto", seed: int | None = None) -> list[Identity]:
     """Return `count` identities, numbered from 0; a seed makes them reproducible.
 
     `auto` signs with ML-DSA-44, or with Ed25519 where native code is not installed. The seed
-    determines Ed25519 keys and the keys that liboqs generates; keys of other classical algorithms,
-    and P-256 certificates, are random even with a seed. Raises UnknownName and UnknownAlgorithm.
+    determines Ed25519 keys and the keys that liboqs generates; keys of other classical algorithms
+    are random even with a seed. Raises UnknownAlgorithm.
     """
-    if certificate_key not in CERTIFICATE_KEYS:
-        raise UnknownName("kind of key", certificate_key, CERTIFICATE_KEYS)
     if algorithm == "auto":
         algorithm = "Ed25519" if unavailable_reason("liboqs-0.13/dispatch") else "ML-DSA-44"
     signer = _signer(algorithm)
     return [
-        _generate(index, signer, certificate_key, b"" if seed is None else b"%d %d" % (seed, index))
+        _generate(index, signer, b"" if seed is None else b"%d %d" % (seed, index))
         for index in range(count)
     ]
 
 
-def _generate(index: int, signer: Signer, certificate_key: str, seed: bytes) -> Identity:
+def _generate(index: int, signer: Signer, seed: bytes) -> Identity:
     from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+    from cryptography.hazmat.primitives import serialization
     from cryptography.x509.oid import NameOID
 
     draw = Stream(b"keys", seed) if seed else None
-    key: ed25519.Ed25519PrivateKey | ec.EllipticCurvePrivateKey
-    if certificate_key == "p256":
-        key = ec.generate_private_key(ec.SECP256R1())
-    else:
-        key = _ed25519_key(draw)
+    key = _ed25519_key(draw)
     host = server_name(index)
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
     certificate = (
@@ -123,7 +106,7 @@ def _generate(index: int, signer: Signer, certificate_key: str, seed: bytes) -> 
         .not_valid_before(datetime(2020, 1, 1, tzinfo=timezone.utc))
         .not_valid_after(datetime(2100, 1, 1, tzinfo=timezone.utc))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
-        .sign(key, None if certificate_key == "ed25519" else hashes.SHA256())
+        .sign(key, None)
     )
     if signer.algorithm.name == "Ed25519" and draw is not None:
         public_key, secret_key = ed25519_bytes(_ed25519_key(draw))

@@ -62,7 +62,7 @@ def result(machines, protocol, changes, order="none"):
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("transport", ["native", "aioquic", "tcp-tls", "grpc"])
+@pytest.mark.parametrize("transport", ["native", "aioquic", "tcp-tls"])
 def test_ten_machines_reencode(machines, transport):
     if reason := registry.get(transport).unavailable_reason():
         pytest.skip(reason)
@@ -171,12 +171,12 @@ def test_closed_port_is_named(machines):
 
 
 def test_unsuitable_workers_are_named_with_a_remedy(tmp_path):
-    kinds = dict(enumerate(["", "without:pqchain", "clock", "without:grpc"]))
+    kinds = dict(enumerate(["", "without:pqchain", "clock", "without:aioquic"]))
     with Machines(len(kinds), tmp_path, kinds=kinds) as made:
         changes = {"nodes": 4, "before": [2, 2], "after": [2, 1], "failed_node": 3}
-        error = result(made, "reencode", {**changes, "transport": "grpc"})["error"]
+        error = result(made, "reencode", {**changes, "transport": "aioquic"})["error"]
         patterns = ["its check failed .*pqchain.*; install", "clock is 300 s ahead; synchronize it",
-                    "transport grpc.*pip install"]  # fmt: skip
+                    "transport aioquic.*pip install"]  # fmt: skip
         lines = error.removeprefix("UsageError: ").splitlines()
         for number, (line, pattern) in enumerate(zip(lines, patterns, strict=True), 1):
             assert re.match(rf"worker tcp://{made.host(number)}:.*{pattern}", line)

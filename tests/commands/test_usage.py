@@ -145,7 +145,7 @@ WRONG = {
     "reencode --streams single-": "did you mean 'single'?",
     "reencode --loss 1.5": "loss must be a number from 0 to 1; got 1.5",
     "reencode --mode loopback --loss 0.1": "--mode virtual or netns; got loopback",
-    "reencode --mode virtual --transport grpc": "got grpc, which needs sockets",
+    "reencode --mode virtual --transport tcp-tls": "got tcp-tls, which needs sockets",
     "reencode --mode moon": '"netns", "cluster"',
     "reencode --bits-per-second 1e7,1e9": "with several values needs --ways",
     "reencode --plot a.svg": "--plot needs --ways",

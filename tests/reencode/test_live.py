@@ -91,11 +91,6 @@ def test_two_quic_libraries_reencode_in_one_mesh(tmp_path):
     assert_survived(one, tmp_path, {9})
 
 
-def test_all_nodes_exchange_over_grpc(tmp_path):
-    outcome = run(three(experiment="exchange", transport="grpc", blocks=2), tmp_path)
-    assert [len(node.record.arrivals) for node in outcome.nodes] == [4] * 3
-
-
 @pytest.mark.skipif(
     bool(namespaces.unavailable_reason()), reason=f"netns: {namespaces.unavailable_reason()}"
 )

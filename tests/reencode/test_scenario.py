@@ -25,10 +25,10 @@ from pqchain.wire.transports import registry
             {"transport": "aioquic", "congestion": "bbr"},
             "must be reno or cubic with aioquic; got bbr",
         ),
-        ({"transport": "grpc"}, "must be native or aioquic in virtual mode; got"),
+        ({"transport": "tcp-tls"}, "must be native or aioquic in virtual mode; got"),
         (
-            {"transport": "grpc", "mode": "loopback", "sessions": "0-rtt"},
-            "native or aioquic for sessions='0-rtt'; got grpc",
+            {"transport": "tcp-tls", "mode": "loopback", "sessions": "0-rtt"},
+            "native or aioquic for sessions='0-rtt'; got tcp-tls",
         ),
         ({"faults": (Fault(node=12, kind="die"),)}, "must be from 0 to 9"),
     ],

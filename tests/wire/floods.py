@@ -55,7 +55,7 @@ _AHEAD_BYTES = 1 << 20
 
 _PIECE_BYTES = 1 << 16
 _CHANNELS = 200
-"""After so many channels the flood opens another session: gRPC allows 256."""
+"""After so many channels the flood opens another session."""
 
 _VIEW_SECONDS = 1000.0
 
@@ -240,23 +240,15 @@ def be_deaf(transport: str) -> str:
 
         QuicConfiguration.__init__ = small_windows  # type: ignore[method-assign]
         return "aioquic"
-    if transport == "tcp-tls":
-        from pqchain.wire.transports.tcp import _Connection
+    from pqchain.wire.transports.tcp import _Connection
 
-        connection_made = _Connection.connection_made
+    connection_made = _Connection.connection_made
 
-        def made_deaf(self: Any, made: Any) -> None:
-            connection_made(self, made)
-            made.pause_reading()
+    def made_deaf(self: Any, made: Any) -> None:
+        connection_made(self, made)
+        made.pause_reading()
 
-        _Connection.connection_made = made_deaf  # type: ignore[method-assign]
-    else:
-        from pqchain.wire.transports.grpc import Grpc
-
-        async def read_nothing(*_: Any) -> None:
-            await asyncio.Event().wait()
-
-        Grpc._read = read_nothing  # type: ignore[method-assign]
+    _Connection.connection_made = made_deaf  # type: ignore[method-assign]
     return transport
 
 

@@ -222,9 +222,8 @@ class Mesh:
 
     def __init__(self, name: str, folder: Path = Path()) -> None:
         self.info, self.folder = registry.get(name), folder
-        key = self.info.certificate_key
-        self.known = generate(2, algorithm="Ed25519", certificate_key=key)
-        self.unknown = generate(3, algorithm="Ed25519", certificate_key=key)[UNKNOWN]
+        self.known = generate(2, algorithm="Ed25519")
+        self.unknown = generate(3, algorithm="Ed25519")[UNKNOWN]
         self.addresses: dict[int, Any] = {}
         self.events: dict[int, list[Any]] = {0: [], 1: [], UNKNOWN: []}
         self.nodes: dict[int, Any] = {}
@@ -247,7 +246,7 @@ class Mesh:
             self.addresses[index] = await self.open(index).listen("127.0.0.1", 0, deliver)
 
     async def connect(self) -> tuple[Any, int, Any, int]:
-        """Let both nodes listen, and dial; return each node and its session (not over gRPC)."""
+        """Let both nodes listen, and dial; return each node and its session."""
         await self.listen(1, 0)
         session = await self.dial()
         await until(lambda: self.of(1, Opened))

@@ -2,7 +2,6 @@
 
 import pytest
 
-from pqchain.errors import UnknownName
 from pqchain.wire.identity import generate, verify
 
 
@@ -23,8 +22,3 @@ def test_nodes_authenticate_with_a_post_quantum_signature():
     answer = identity.sign(bytes(32), server.public)
     assert len(answer) == 2420
     assert verify(answer, bytes(32), client=identity.public, server=server.public)
-
-
-def test_unknown_kind_of_key_is_rejected():
-    with pytest.raises(UnknownName, match="kind of key 'rsa'; expected one of ed25519, p256"):
-        generate(1, algorithm="Ed25519", certificate_key="rsa")

@@ -68,9 +68,9 @@ def test_unsupported_transports_are_rows(found):
     table = found["transports"].set_index("transport")
     assert table.loc["aioquic", "repeats"] == 3
     assert table.loc["aioquic", "transfer_seconds"] == pytest.approx(0.62)
-    assert table.loc["grpc", "status"] == "unsupported"
-    assert table.loc["grpc", "verdict"] == "needs grpcio"
-    assert math.isnan(table.loc["grpc", "transfer_seconds"])
+    assert table.loc["native", "status"] == "unsupported"
+    assert table.loc["native", "verdict"] == "needs cargo"
+    assert math.isnan(table.loc["native", "transfer_seconds"])
 
 
 def test_facts_give_the_deviation_of_fitted_phases(found):

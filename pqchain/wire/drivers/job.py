@@ -81,10 +81,7 @@ class Job:
 
     def identities(self, *, seed: int | None = None) -> list[Identity]:
         """Return an identity for each node; a seed makes them reproducible."""
-        # Transports that need different key types share a mesh with P-256, which all support.
-        keys = {info.certificate_key for info in self.infos}
-        key = keys.pop() if len(keys) == 1 else "p256"
-        return generate(self.nodes, algorithm=self.identity, certificate_key=key, seed=seed)
+        return generate(self.nodes, algorithm=self.identity, seed=seed)
 
     def settings(
         self,

@@ -78,7 +78,6 @@ class TransportInfo:
     resumes: bool = False
     """Whether sessions can be resumed with 0-RTT."""
     congestion: tuple[str, ...] = ("reno", "cubic")
-    certificate_key: str = "p256"
     live_seconds: float
     """Processor seconds per datagram, or per byte of stream transports, on a processor of 2021."""
     virtual_seconds: float = 0.0
@@ -125,7 +124,6 @@ _TRANSPORTS = (
         virtual=True,
         resumes=True,
         congestion=CONGESTION,
-        certificate_key="ed25519",
         live_seconds=5e-6,
         virtual_seconds=4e-6,
     ),
@@ -134,14 +132,10 @@ _TRANSPORTS = (
         package="aioquic",
         virtual=True,
         resumes=True,
-        certificate_key="ed25519",
         live_seconds=250e-6,
         virtual_seconds=360e-6,
     ),
     TransportInfo(name="tcp-tls", module="tcp", datagrams=False, endpoint=False, live_seconds=5e-9),
-    TransportInfo(
-        name="grpc", package="grpcio", datagrams=False, endpoint=False, live_seconds=4e-9
-    ),
 )
 
 TRANSPORTS: Mapping[str, TransportInfo] = {info.name: info for info in _TRANSPORTS}

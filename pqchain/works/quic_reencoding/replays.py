@@ -84,7 +84,6 @@ _SHAPED_BLOCK_BYTES = 640_000
 _LIVE = {
     "native": built.LOOPBACK,
     "tcp-tls": f"{built.LOOPBACK}, TCP with TLS",
-    "grpc": f"{built.LOOPBACK}, gRPC",
 }
 
 Order = tuple[str, ReplayScenario, dict[str, Any]]

@@ -214,11 +214,11 @@ def test_worker_states_what_it_lacks(monkeypatch):
     ours = (cluster_worker.VERSION, cluster_worker.python_version(), [], ["tcp-tls"])
     assert cluster_worker.describe(*ours)["problems"] == []
     info = cluster_worker.registry.TransportInfo
-    monkeypatch.setattr(info, "unavailable_reason", lambda info: "needs grpcio")
-    problems = cluster_worker.describe("0.0.9", "3.9", ["none"], ["native", "grpc"])["problems"]
+    monkeypatch.setattr(info, "unavailable_reason", lambda info: "needs aioquic")
+    problems = cluster_worker.describe("0.0.9", "3.9", ["none"], ["native", "aioquic"])["problems"]
     for text, part in zip(problems, [
         r"has pqchain .*, the client 0\.0\.9; install pqchain 0\.0\.9",
         r"has Python .*, the client 3\.9; use 3\.9", "lacks the native library none; run `make`",
-        "cannot use the transport grpc: needs grpcio",
+        "cannot use the transport aioquic: needs aioquic",
     ], strict=True):  # fmt: skip
         assert re.search(part, text)

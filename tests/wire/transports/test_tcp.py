@@ -1,6 +1,7 @@
-"""TLS over TCP: channels alternate; floods are bounded. `test_streams` has what sockets share."""
+"""TLS over TCP: known nodes communicate, unknown ones get nothing; floods are bounded."""
 
 import asyncio
+import gc
 import socket
 import struct
 
@@ -8,7 +9,7 @@ import pytest
 
 from pqchain.wire.session import Closed, Opened, Received
 from pqchain.wire.transports import limits, sockets, tcp
-from tests.wire.pair import Mesh, until
+from tests.wire.pair import UNKNOWN, Mesh, until
 
 
 @pytest.fixture
@@ -34,6 +35,61 @@ def test_both_sides_authenticate_and_channels_alternate(mesh):
         assert ends() == [second, first]
         assert len(mesh.received(1)) == 32_000_000 + len(b"short")
         await mesh.shutdown()
+
+    asyncio.run(main())
+
+
+def test_known_nodes_exchange_bytes_and_unknown_ones_get_nothing(mesh, monkeypatch):
+    async def main():
+        await mesh.listen(1, UNKNOWN)
+        with monkeypatch.context() as patch:
+            patch.setattr(sockets, "_CONNECT_SECONDS", 1.0)
+            session = mesh.nodes[UNKNOWN].dial(1, early=False, now=0.0)
+            await until(lambda: mesh.events[UNKNOWN])
+        node = mesh.nodes[UNKNOWN]
+        if session in node.sessions:
+            node.send(session, node.open(session), b"give me chunks", end=True)
+        await until(lambda: mesh.of(UNKNOWN, Closed))
+        assert mesh.events[1] == []
+
+        await mesh.listen(0)
+        session = await mesh.dial()
+        channel = mesh.nodes[0].open(session)
+        mesh.nodes[0].send(session, channel, bytes(3_000_000), end=True)
+        await until(lambda: len(mesh.received(1)) == 3_000_000)
+        (there,) = mesh.of(1, Opened)
+        assert there.peer == 0 and not there.dialled
+        mesh.nodes[1].send(there.session, 1, b"thanks", end=True)
+        await until(lambda: mesh.received(0) == b"thanks")
+        await mesh.nodes[0].shutdown()
+        await until(lambda: mesh.of(1, Closed))
+        await mesh.shutdown()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("whole_node", [False, True])
+def test_session_that_the_peer_ends_leaves_no_task(mesh, whole_node):
+    async def main():
+        errors = []
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda loop, context: errors.append(context))
+        client, session, server, there = await mesh.connect()
+        for channel in [client.open(session) for _ in range(5)]:
+            client.send(session, channel, b"the first half of a message")
+        await until(lambda: len(mesh.events[1]) == 6)
+        if whole_node:
+            await server.shutdown()
+        else:
+            server.close(there, "done", now=0.0)
+        await until(lambda: mesh.of(0, Closed))
+        await mesh.shutdown()
+        # A task that waits forever is collected as garbage, which the loop reports as an error.
+        mesh.nodes.clear()
+        for _ in range(5):
+            gc.collect()
+            await asyncio.sleep(0.01)
+        assert not errors, errors
 
     asyncio.run(main())
 
