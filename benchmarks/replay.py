@@ -29,9 +29,8 @@ from pqchain.wire.drivers import virtual as virtual_clock
 from pqchain.wire.drivers.job import Job
 from pqchain.wire.drivers.link import Link
 from pqchain.wire.identity import generate
-from pqchain.wire.session import Filled, Opened, Received
+from pqchain.wire.session import Filled, Opened, Received, TransportSettings
 from pqchain.wire.transports.native import NativeFabric
-from pqchain.wire.transports.registry import TransportSettings
 
 BLOCKS_SECONDS, BLOCK_SECONDS, LOOPBACK_SECONDS = 60.0, 8.0, 4.0
 MEMORY_BYTES = 3e9

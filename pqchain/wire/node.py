@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pqchain.errors import PqchainError
-from pqchain.wire.session import Event, HasTimer
+from pqchain.wire.session import Event
 
 
 @dataclass(slots=True, eq=False)
@@ -35,7 +35,7 @@ class Task:
             return PqchainError(f"cannot read or write {error.filename}: {error.strerror}")
 
 
-class Node(HasTimer, Protocol):
+class Node(Protocol):
     """State machine that a driver runs.
 
     The driver calls `poll` for a task after every other call that may create one. Times are seconds
@@ -70,6 +70,12 @@ class Node(HasTimer, Protocol):
 
     def handle(self, event: Event, now: float) -> None:
         """Handle a transport event."""
+
+    def timer(self) -> float | None:
+        """Return the time at which `handle_timer` must be called, or None."""
+
+    def handle_timer(self, now: float) -> None:
+        """Handle the timers that have expired at `now`."""
 
     def poll(self) -> Task | None:
         """Return the next task, or None; at most one task runs at a time."""

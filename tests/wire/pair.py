@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from pqchain.wire.identity import generate
-from pqchain.wire.session import Opened, Received
+from pqchain.wire.session import Opened, Received, TransportSettings
 from pqchain.wire.transports import registry
 from pqchain.wire.transports.aioquic import QuicEndpoint
 from pqchain.wire.transports.native import NativeFabric
 from pqchain.wire.transports.native_library import pointer
-from pqchain.wire.transports.registry import Conditions, TransportSettings
+from pqchain.wire.transports.registry import Conditions
 
 UNKNOWN = 2
 """Index of an identity of a `Mesh` that no directory has."""

@@ -17,7 +17,7 @@ from pqchain.errors import DataError, PqchainError, UsageError, short_repr
 from pqchain.wire.drivers.link import Link
 from pqchain.wire.identity import Identity, PublicIdentity, generate
 from pqchain.wire.node import Node
-from pqchain.wire.session import Address, Transport
+from pqchain.wire.session import Address, Transport, TransportSettings
 from pqchain.wire.transports import registry
 
 Progress = Callable[[int], None]
@@ -89,9 +89,9 @@ class Job:
         directory: Sequence[PublicIdentity],
         addresses: Mapping[int, Address],
         folder: Path,
-    ) -> registry.TransportSettings:
+    ) -> TransportSettings:
         """Return the arguments with which a node's transport is opened."""
-        return registry.TransportSettings(
+        return TransportSettings(
             identity=identity,
             directory=directory,
             addresses=addresses,

@@ -17,12 +17,12 @@ from typing import Annotated, Any
 
 from pqchain.checks import Doc, Ge, Le, Lt, declared
 from pqchain.wire.session import Address, Endpoint, TimedEvent, Totals
-from pqchain.wire.transports.registry import WINDOW_BYTES, Conditions
+from pqchain.wire.transports.registry import Conditions
 
 OVERHEAD_BYTES = 66
 """Overhead in bytes per datagram: IPv4 20, UDP 8, Ethernet 38 with preamble, checksum and gap."""
 
-_MAX_WINDOW_BYTES = 1 << 29
+_MIN_WINDOW_BYTES, _MAX_WINDOW_BYTES = 4 << 20, 1 << 29
 
 
 Seconds = Annotated[float, Ge(0), Le(1e7)]
@@ -56,7 +56,7 @@ class Link:
     def window_bytes(self) -> int:
         """Limit of unacknowledged bytes: twice the bandwidth-delay product, from 4 to 512 MiB."""
         product = self.bits_per_second / 8 * 2 * self.delay_seconds
-        return min(max(WINDOW_BYTES, math.ceil(2 * product)), _MAX_WINDOW_BYTES)
+        return min(max(_MIN_WINDOW_BYTES, math.ceil(2 * product)), _MAX_WINDOW_BYTES)
 
 
 class Clock:

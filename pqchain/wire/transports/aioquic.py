@@ -23,7 +23,7 @@ from aioquic.quic.connection import QuicConnection
 
 from pqchain.errors import Unsupported
 from pqchain.wire.identity import server_name
-from pqchain.wire.session import Address, Buffer, Closed
+from pqchain.wire.session import Address, Buffer, Closed, Endpoint, TransportSettings
 from pqchain.wire.transports.admission import Admission, ConnectionIds
 from pqchain.wire.transports.aioquic_connection import (
     MAX_DATAGRAM_BYTES,
@@ -34,7 +34,6 @@ from pqchain.wire.transports.aioquic_connection import (
     limit_data,
 )
 from pqchain.wire.transports.authentication import QuicTransport
-from pqchain.wire.transports.registry import TransportSettings
 
 ALPN = "pqchain-reencode/1"
 _IDLE_SECONDS = 30.0
@@ -85,7 +84,7 @@ class Tickets:
         return self.pop(label, now)[0]
 
 
-class QuicEndpoint(QuicTransport):
+class QuicEndpoint(QuicTransport, Endpoint):
     """All QUIC connections of one node, as an `Endpoint`."""
 
     def __init__(self, settings: TransportSettings) -> None:

@@ -13,9 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pqchain.wire.identity import verify
-from pqchain.wire.session import Event, Opened, Received
-from pqchain.wire.transports.registry import TransportSettings
-from pqchain.wire.transports.sockets import BaseTransport
+from pqchain.wire.session import Event, Opened, Received, Transport, TransportSettings
 
 ANSWER, CHALLENGE = 2, 3
 """Ids of the first unidirectional streams of the client and of the server."""
@@ -34,7 +32,7 @@ _CHALLENGE_BYTES = 32
 _EVENT_BYTES = 16
 
 
-class QuicTransport(BaseTransport):
+class QuicTransport(Transport):
     """Sessions of one node over QUIC, with the events that the node has not received."""
 
     def __init__(self, settings: TransportSettings, random: Callable[[int], bytes]) -> None:

@@ -41,54 +41,40 @@ PIECE_BYTES = 32 << 10
 
 
 @dataclass(slots=True)
-class Queued:
-    """Counters of the data that waits to be sent on one session."""
+class SendQueues:
+    """Data that waits to be sent on one session, by channel, with its counters."""
 
     pieces: int = 0
     bytes: int = 0
     owned_bytes: int = 0
     """The part of `bytes` whose only owner is the queue."""
+    channels: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
+    """Pieces of each channel, and whether a piece ends it; no channel is empty."""
 
     @property
     def is_full(self) -> bool:
         """Whether a limit is reached, so that the peer is assumed not to read."""
         return self.pieces >= MAX_QUEUED or self.owned_bytes >= MAX_QUEUED_BYTES
 
-    def add(self, view: memoryview) -> None:
-        """Add a queued piece to the counters."""
-        self._count(view, 1)
-
-    def remove(self, view: memoryview) -> None:
-        """Subtract a piece that was sent or dropped from the counters."""
-        self._count(view, -1)
-
     def _count(self, view: memoryview, sign: int) -> None:
         self.pieces += sign
         self.bytes += sign * len(view)
         self.owned_bytes += sign * len(view) * isinstance(view.obj, bytes)
 
-
-@dataclass(slots=True)
-class SendQueues(Queued):
-    """Data that waits to be sent on one session, by channel."""
-
-    channels: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
-    """Pieces of each channel, and whether a piece ends it; no channel is empty."""
-
     def put(self, channel: int, data: Buffer, end: bool) -> None:
         """Queue data of a channel."""
         view = memoryview(data).cast("B")
-        self.add(view)
+        self._count(view, 1)
         self.channels.setdefault(channel, deque()).append((view, end))
 
     def take(self, channel: int, count: int) -> tuple[memoryview, bool]:
         """Remove and return at most `count` bytes of a channel, and whether they end it."""
         queue = self.channels[channel]
         view, end = queue.popleft()
-        self.remove(view)
+        self._count(view, -1)
         part, rest = view[:count], view[count:]
         if len(rest):
-            self.add(rest)
+            self._count(rest, 1)
             queue.appendleft((rest, end))
         if not queue:
             del self.channels[channel]
@@ -97,4 +83,4 @@ class SendQueues(Queued):
     def drop(self, channel: int) -> None:
         """Drop the data of a channel."""
         for view, _ in self.channels.pop(channel, ()):
-            self.remove(view)
+            self._count(view, -1)

@@ -28,6 +28,7 @@ from pqchain.wire.session import (
     Received,
     TimedEvent,
     Totals,
+    TransportSettings,
 )
 from pqchain.wire.transports import authentication, limits, native_library
 from pqchain.wire.transports.authentication import QuicTransport, Session
@@ -41,7 +42,7 @@ from pqchain.wire.transports.native_library import (
     load,
     pointer,
 )
-from pqchain.wire.transports.registry import CONGESTION, Conditions, TransportSettings
+from pqchain.wire.transports.registry import CONGESTION, Conditions
 
 _IDLE_SECONDS = 30.0
 # Flow-control credit of a peer beyond the data that Python has read.
@@ -96,7 +97,7 @@ class _Session(Session):
 
 
 class Host(QuicTransport):
-    """`Transport` with all sessions of one node."""
+    """All sessions of one node."""
 
     def __init__(
         self,

@@ -8,39 +8,17 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pqchain import installation
 from pqchain.errors import UnknownName, Unsupported
-from pqchain.wire.session import Address
-
-if TYPE_CHECKING:
-    from pqchain.wire.identity import Identity, PublicIdentity
+from pqchain.wire.session import TransportSettings
 
 MIN_DATAGRAM_BYTES, MAX_DATAGRAM_BYTES = 1200, 16_000
 """Datagram lengths in bytes: minimum of QUIC, and maximum that aioquic can send."""
 
 CONGESTION = ("reno", "cubic", "bbr")
 """Congestion controls of all transports: NewReno (RFC 9002), CUBIC (RFC 9438), BBR."""
-
-WINDOW_BYTES = 4 << 20
-"""Default limit of unacknowledged bytes; `Link.window_bytes` is higher for fast, long links."""
-
-
-@dataclass(frozen=True, slots=True)
-class TransportSettings:
-    """Arguments for opening a transport: identity, directory, addresses and settings."""
-
-    identity: Identity
-    directory: Sequence[PublicIdentity]
-    addresses: Mapping[int, Address]
-    """Listening address of every node; read at each dial, so it may be filled in later."""
-    folder: Path
-    """Folder for data that a library reads only from files."""
-    datagram_bytes: int = 1452
-    congestion: str = "reno"
-    window_bytes: int = WINDOW_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,31 +11,63 @@ limited (`Admission`).
 from __future__ import annotations
 
 import asyncio
+import itertools
 import socket
 import ssl
 import struct
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from pqchain.wire.identity import PublicIdentity, server_name
-from pqchain.wire.session import Address, Buffer, Closed, Deliver, Opened, Received
+from pqchain.wire.session import (
+    Address,
+    Buffer,
+    Closed,
+    Deliver,
+    Opened,
+    Received,
+    Transport,
+    TransportSettings,
+)
 from pqchain.wire.transports.admission import Admission
-from pqchain.wire.transports.limits import PEER_NOT_READING, PIECE_BYTES, SendQueues
-from pqchain.wire.transports.registry import TransportSettings
-from pqchain.wire.transports.sockets import SocketTransport
+from pqchain.wire.transports.limits import PEER_NOT_READING, PIECE_BYTES, TURN_SECONDS, SendQueues
 
 _HEADER = struct.Struct("!IIB")
 _FRAME_BYTES = 64 << 10
 
 HANDSHAKE_SECONDS = 5.0
 
+_CONNECT_SECONDS = 10.0
+
 MAX_HALF_OPEN, MAX_PER_HOST = 128, 64
 """Maximum unfinished handshakes in total and per host; each takes about 300 kB of memory."""
 
 # Delay before the next `accept` after one failed for lack of file descriptors.
 _ACCEPT_AGAIN_SECONDS = 0.1
+
+
+class Turn:
+    """Time budget that all sessions of a node share in one turn of the event loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._ends: float | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the budget is used up, so that the rest must wait for the next turn."""
+        now = time.perf_counter()
+        # The budget begins with the first work of a turn, and is reset when the next turn begins.
+        if self._ends is None:
+            self._ends = now + TURN_SECONDS
+            self._loop.call_soon(self._next)
+        return now >= self._ends
+
+    def _next(self) -> None:
+        self._ends = None
 
 
 @dataclass(eq=False)
@@ -157,12 +189,20 @@ class _Connection(asyncio.Protocol):
             self._transport.abort()
 
 
-class TcpTls(SocketTransport):
+class TcpTls(Transport):
     """TLS server and all connections of one node."""
 
     def __init__(self, settings: TransportSettings) -> None:
         super().__init__(settings)
         identity = settings.identity
+        self.by_certificate = {
+            public.certificate_der: public.index for public in settings.directory
+        }
+        self.deliver: Deliver = lambda event: None
+        self.loop = asyncio.get_running_loop()
+        self.turn = Turn(self.loop)
+        self.numbers = itertools.count(1)
+        self._dialling: dict[int, asyncio.Task[None]] = {}
         self.admission = Admission(MAX_HALF_OPEN, MAX_PER_HOST)
         self._listener: socket.socket | None = None
         self._handshakes: dict[int, asyncio.Task[None]] = {}
@@ -233,7 +273,8 @@ class TcpTls(SocketTransport):
 
     async def shutdown(self) -> None:
         """Close all sessions, pending handshakes and the listener."""
-        self.close_all()
+        for session in [*self.sessions, *self._dialling]:
+            self.close(session, "shutdown", now=0.0)
         if self._listener is not None:
             self._accepted.cancel()
             # A task that is cancelled before its first step would not run its cleanup.
@@ -245,12 +286,30 @@ class TcpTls(SocketTransport):
             self._listener.close()
         await asyncio.sleep(0)
 
-    async def connect(self, session: int, peer: int, address: Address) -> None:
-        """Connect to a peer; the connection delivers `Opened`. Raises OSError if it fails."""
-        context, name = self._client_contexts[peer], server_name(peer)
-        await self.loop.create_connection(
-            lambda: _Connection(self, session, peer), *address, ssl=context, server_hostname=name
-        )
+    def dial(self, peer: int, *, early: bool, now: float) -> int:
+        """Connect in the background and return the session number; `early` has no effect."""
+        session = next(self.numbers)
+        # A reference must be kept: asyncio holds only weak ones to tasks.
+        self._dialling[session] = self.loop.create_task(self._dial(session, peer))
+        return session
+
+    async def _dial(self, session: int, peer: int) -> None:
+        connecting = self.loop.create_connection(
+            lambda: _Connection(self, session, peer), *self.addresses[peer],
+            ssl=self._client_contexts[peer], server_hostname=server_name(peer),
+        )  # fmt: skip
+        try:
+            await asyncio.wait_for(connecting, _CONNECT_SECONDS)
+        except (OSError, asyncio.TimeoutError) as error:
+            self.deliver(Closed(session, peer, f"cannot connect: {error!r}"))
+        finally:
+            self._dialling.pop(session, None)
+
+    def close(self, session: int, reason: str, *, now: float) -> None:
+        """Close a session, or cancel its connection attempt."""
+        super().close(session, reason, now=now)
+        if (task := self._dialling.pop(session, None)) is not None:
+            task.cancel()
 
     def open(self, session: int) -> int:
         """Return the number of a new channel."""
@@ -262,9 +321,6 @@ class TcpTls(SocketTransport):
         """Queue bytes; do nothing if the session has ended."""
         if (connection := self.sessions.get(session)) is not None:
             connection.queue(channel, data, end)
-
-    def stop(self, session: int, channel: int) -> None:
-        """Do nothing, because TCP has no such signal; data that still arrives is discarded."""
 
 
 open_transport = TcpTls

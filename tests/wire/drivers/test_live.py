@@ -52,7 +52,7 @@ def test_port_in_use_is_named(tmp_path):
         command = [sys.executable, "-c", PROGRAM, str(port), str(tmp_path), *names]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     lines = [line for line in done.stdout.splitlines() if line]
-    assert len(lines) == len(names) >= 4, done.stderr
+    assert len(lines) == len(names) >= 3, done.stderr
     assert all(f"port {port}" in line and "Free the port" in line for line in lines)
 
 

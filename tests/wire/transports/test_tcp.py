@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from pqchain.wire.session import Closed, Opened, Received
-from pqchain.wire.transports import limits, sockets, tcp
+from pqchain.wire.transports import limits, tcp
 from tests.wire.pair import UNKNOWN, Mesh, until
 
 
@@ -43,7 +43,7 @@ def test_known_nodes_exchange_bytes_and_unknown_ones_get_nothing(mesh, monkeypat
     async def main():
         await mesh.listen(1, UNKNOWN)
         with monkeypatch.context() as patch:
-            patch.setattr(sockets, "_CONNECT_SECONDS", 1.0)
+            patch.setattr(tcp, "_CONNECT_SECONDS", 1.0)
             session = mesh.nodes[UNKNOWN].dial(1, early=False, now=0.0)
             await until(lambda: mesh.events[UNKNOWN])
         node = mesh.nodes[UNKNOWN]
@@ -227,9 +227,9 @@ class Pausable:
 
 def test_flood_is_delivered_in_many_turns_with_backpressure(mesh, monkeypatch):
     """One piece takes a complete turn, so the test does not depend on a clock."""
-    monkeypatch.setattr(sockets, "TURN_SECONDS", 1.0)
+    monkeypatch.setattr(tcp, "TURN_SECONDS", 1.0)
     now = [0.0]
-    monkeypatch.setattr(sockets.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(tcp.time, "perf_counter", lambda: now[0])
 
     async def main():
         owner = mesh.open(1)
