@@ -70,11 +70,6 @@ def name_list(text: str) -> list[str]:
     return names
 
 
-def numbers(text: str) -> list[float]:
-    """Parse numbers separated by commas. Raises ValueError."""
-    return [float(part) for part in text.split(",")]
-
-
 def integers(text: str) -> list[int]:
     """Parse integers such as "1..5,8". Raises ValueError."""
     values: list[int] = []
@@ -213,7 +208,6 @@ Whole: TypeAlias = Annotated[int, parsed(_whole_number)]
 Names: TypeAlias = Annotated[tuple[str, ...], listed(name_list)]
 """Names separated by commas; the option may be repeated. Empty if it is not given."""
 Integers: TypeAlias = Annotated[tuple[int, ...], listed(integers)]
-Numbers: TypeAlias = Annotated[tuple[float, ...], listed(numbers)]
 Work: TypeAlias = Annotated[str, parsed(_work_key)]
 Works: TypeAlias = Annotated[tuple[str, ...], listed(lambda text: map(_work_key, name_list(text)))]
 PlotFile: TypeAlias = Annotated[Path, parsed(plot_path)]

@@ -212,12 +212,12 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the transfer time of each transport variant, a row for each kind of link.
 
     Takes a `reencode.sweep` frame, with the columns way, mode, bits_per_second, delay_seconds,
-    loss, transfer_seconds, low_seconds, high_seconds, wire_limit_seconds, blocks, block_bytes,
-    repeats and status. Whiskers go from the shortest to the longest run; a tick shows the limit of
+    loss, transfer_seconds, low_seconds, high_seconds, wire_limit_seconds, blocks, block_bytes
+    and repeats. Whiskers go from the shortest to the longest run; a tick shows the limit of
     the link. Raises DataError, UsageError.
     """
     canvas.require(frame, f"way mode bits_per_second delay_seconds loss {_TIMES}")
-    canvas.require(frame, "blocks block_bytes repeats status")
+    canvas.require(frame, "blocks block_bytes repeats")
     conditions = ["bits_per_second", "delay_seconds", "loss"]
     links = [_link(*link) for link in zip(*(frame[name] for name in conditions), strict=True)]
     seconds, repeats = frame["transfer_seconds"], frame["repeats"].max()
@@ -235,8 +235,7 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     for level, limit in zip(axes.get_yticks(), limits, strict=True):
         ends = level - 0.4, level + 0.4
         axes.vlines(limit, *ends, color=canvas.INK, linestyle=":", linewidth=1.4)
-    fine = drawn[drawn["status"] == "ok"]
-    times = fine.set_index(fine["operation"] + ", " + fine["row"])["value"]
+    times = drawn.set_index(drawn["operation"] + ", " + drawn["row"])["value"]
     canvas.headline(axes, marks.extremes("Time of a transfer", times, SECONDS.text))
     return axes
 

@@ -83,9 +83,6 @@ class Fault:
     down_seconds: Seconds = 0.5
 
 
-_TRANSPORTS = f"{registry.requirements()}; auto: native where it was built, else aioquic"
-
-
 @declared
 class ReplayScenario:
     """Scenario of one replay; in an "exchange" every node requests chunks from all others."""
@@ -98,7 +95,7 @@ class ReplayScenario:
         Doc("execution environment of the nodes; default: virtual, or loopback for transports that "
             "need sockets"),
     ] = "virtual"  # fmt: skip
-    transport: Annotated[Transport, Doc(_TRANSPORTS)] = "auto"
+    transport: Annotated[Transport, Doc("auto: native where it was built, else aioquic")] = "auto"
     """Name of the transport; "auto" is replaced by the default of this installation."""
     nodes: int = 10
     before: tuple[int, int] = (7, 3)

@@ -111,7 +111,7 @@ PLACES = {
     **{
         f"{command} --output {{}}": "named.csv"
         for command in (
-            "bench", "chain", "gas", "reencode --ways quic", "reencode", "study pqdpol",
+            "bench", "chain", "gas", "reencode", "study pqdpol",
             "consensus --nodes 4", "conform mutants", "compare a.csv b.csv",
         )
     },

@@ -66,20 +66,6 @@ def test_runs_are_saved_with_their_provenance(fake, tmp_path, run):
     assert len(results.load(tmp_path / "runs.csv")) == 1
 
 
-def test_links_are_shown_saved_and_drawn(tmp_path, monkeypatch, run):
-    monkeypatch.setattr(replays, "replay", lambda one, **_: frames.replay_result({}))
-    monkeypatch.setattr(replays, "unavailable_reason", lambda one: "")
-    picture, table = tmp_path / "links.svg", tmp_path / "links.csv"
-    links = ["--loss", "0", "--delay-seconds", "1e-4"]
-    words = ["reencode", "--ways", "tcp,quic,quic-bbr", *links]
-    shown = run([*words, "--plot", str(picture), "--output", str(table)]).out
-    assert "10 Mbit/s" in shown and "unsupported" not in shown.splitlines()[0]
-    assert "got tcp-tls, which needs sockets" in shown
-    assert picture.read_bytes().startswith(b"<?xml") and table.is_file()
-    rows = run([*words, "--json"]).data["links"]
-    assert [row["way"] for row in rows] == ["tcp", "quic", "quic-bbr"] * 2
-
-
 def test_terminated_replay_leaves_no_files(tmp_path):
     run = subprocess.Popen(
         [sys.executable, "-m", "pqchain", "reencode", "--block-bytes", "20000000"],

@@ -147,12 +147,7 @@ WRONG = {
     "reencode --mode loopback --loss 0.1": "--mode virtual or netns; got loopback",
     "reencode --mode virtual --transport tcp-tls": "got tcp-tls, which needs sockets",
     "reencode --mode moon": '"netns", "cluster"',
-    "reencode --bits-per-second 1e7,1e9": "with several values needs --ways",
-    "reencode --plot a.svg": "--plot needs --ways",
-    "reencode --ways udp": "unknown way 'udp'",
-    "reencode --ways quic --loss much": "could not convert string to float: 'much'",
-    "reencode --ways quic --mode loopback": "--mode must be virtual or netns",
-    "reencode --ways quic --repeats 10001": "repeats",
+    "reencode --loss much": "could not convert string to float: 'much'",
     **{
         f"{command} --output {path}": said
         for command in ("bench", "chain", "reencode", "consensus")
@@ -162,7 +157,6 @@ WRONG = {
         f"{command} --{option} {value}": "must be"
         for command, options, values in (
             ("reencode", "delay-seconds bits-per-second loss datagram-seconds", "-1e300 nan 9"),
-            ("reencode --ways quic", "delay-seconds loss", "-1e300 nan 9"),
             ("consensus --nodes 4", "bits-per-second delay-seconds timeout", "-1 inf"),
             ("consensus --nodes 4 --rule luck", "round-seconds", "-1 inf"),
         )

@@ -24,9 +24,7 @@ SCHEMES = ["Falcon-512", "ML-DSA-44", LONG, "Dilithium2"]
 
 _TEXTS = {"mode": "netns", "transport": "native", "streams": "single", "sessions": "kept"}
 
-LINK: dict[str, Any] = (
-    dict.fromkeys(sweeps.SWEEP.columns, 0) | _TEXTS | {"status": "ok", "note": ""}
-)
+LINK: dict[str, Any] = dict.fromkeys(sweeps.SWEEP.columns, 0) | _TEXTS
 LINK |= {"congestion": "reno", "bits_per_second": 1e7, "delay_seconds": 0.02, "loss": 0.02}
 LINK |= {"blocks": 4, "block_bytes": 300_000, "repeats": 3, "wire_limit_seconds": 0.5}
 LINK |= {"low_seconds": 0.9, "high_seconds": 1.1}

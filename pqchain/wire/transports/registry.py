@@ -136,9 +136,3 @@ def default() -> str:
     """Return the name of the default transport: native where it was built, else aioquic."""
     native, aioquic = names(virtual=True)
     return native if installation.library_path("quic") is not None else aioquic
-
-
-def requirements() -> str:
-    """Return which optional package each transport needs, as text."""
-    optional = [info for info in _TRANSPORTS if info.package and not info.virtual]
-    return ", ".join(f"{info.name} needs {info.package}" for info in optional)
