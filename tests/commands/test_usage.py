@@ -147,7 +147,7 @@ WRONG = {
     "reencode --mode loopback --loss 0.1": "--mode virtual or netns; got loopback",
     "reencode --mode virtual --transport tcp-tls": "got tcp-tls, which needs sockets",
     "reencode --mode moon": '"netns", "cluster"',
-    "reencode --loss much": "could not convert string to float: 'much'",
+    "reencode --loss much": 'unable to convert "much" into float',
     **{
         f"{command} --output {path}": said
         for command in ("bench", "chain", "reencode", "consensus")
