@@ -1,4 +1,4 @@
-"""Measure the RTL engine and write data/falcon/rtl.json, which `pqchain falcon rtl` shows.
+"""Measure the RTL engine and write data/falcon/rtl.json, which `pqchain.falcon.rtl` reads.
 
 `python -m hls_kernels.rtl.figures <part> ...` with parts `cycles` (100 known answers per degree on
 the netlist), `cells` (yosys: xc7, ECP5, Gowin; not placed), `clock` (nextpnr for ECP5, as a proxy)

@@ -2,8 +2,6 @@
 
 Examples:
   pqchain falcon profile --backend kernel
-  pqchain falcon model
-  pqchain falcon rtl
   pqchain falcon doctor
 """
 
@@ -14,7 +12,6 @@ from pathlib import Path
 from pqchain.commands import console, values
 from pqchain.errors import PqchainError
 from pqchain.falcon import BACKENDS, FalconSigner
-from pqchain.figures import Kind
 from pqchain.render.table import Table
 
 falcon = values.command_group("falcon", __doc__)
@@ -44,49 +41,6 @@ def profile(
     remark = f"One run with {signer.backend} ({signer.reason}); repeat it by `pqchain bench`."
     table = Table.of(frame, ["step", "seconds", "calls", "where"])
     return console.show(form, data, table, remarks=[remark])
-
-
-@falcon.command
-def model(*, form: values.Format = values.TEXT) -> int:
-    """Model the paper's Table 3 and the gain of additional arithmetic units."""
-    from pqchain.falcon import model as engines
-    from pqchain.works import registry
-
-    table, gains = registry.get("falcon-hls").models()["table3"](), engines.sweep()
-    modelled = table.assign(ratio=table["ratio"].where(table["kind"] != Kind.PUBLISHED))
-    columns = ["algorithm", "implementation", "kind", "ours", "unit", "ratio"]
-    remarks = [*(f"- {text}" for text in dict.fromkeys(table["note"])), engines.RESOURCE_NOTES]
-    data = {
-        "table3": console.records(table), "sweep": console.records(gains),
-        "resources": engines.RESOURCE_NOTES,
-    }  # fmt: skip
-    tables = Table.of(modelled, columns), Table.of(gains, list(gains.columns))
-    return console.show(form, data, *tables, remarks=remarks)
-
-
-@falcon.command
-def rtl(*, form: values.Format = values.TEXT) -> int:
-    """Compare cycles, cells and clock of the RTL engine with the paper's."""
-    from pqchain.falcon import rtl as engine
-    from pqchain.works import papers, registry
-
-    frames = {
-        "engines": registry.get("falcon-hls").models()["engines"](),
-        "times": engine.times(), "cycles": engine.cycles(), "cells": engine.cells(),
-        "model": engine.compare_with_model(), "cores": engine.cores(),
-        "boards": engine.boards(), "leaks": engine.timing_leakage(),
-        "printed_table2": papers.table("falcon-hls", "table2"),
-        "printed_table3": papers.table("falcon-hls", "table3"),
-    }  # fmt: skip
-    provenance = {name: engine.figures()[name] for name in ("clock", "tools")}
-    data = {name: console.records(frame) for name, frame in frames.items()}
-    shown = [frames[name] for name in ("engines", "times", "cycles", "model", "cores")]
-    return console.show(
-        form, {**data, **provenance, "limits": list(engine.LIMITS)},
-        *(Table.of(frame, list(frame.columns)) for frame in shown),
-        Table.of(frames["leaks"], ["configuration", "degree", "attempts", "t", "least_difference"]),
-        remarks=[f"- {text}" for text in engine.LIMITS],
-    )  # fmt: skip
 
 
 @falcon.command

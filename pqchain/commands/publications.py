@@ -9,7 +9,7 @@ from pathlib import Path
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
 from pqchain.figures import Kind
-from pqchain.render.table import Column, Table
+from pqchain.render.table import Table
 
 
 def papers(
@@ -17,7 +17,6 @@ def papers(
     table: str | None = None,
     /,
     *,
-    coverage: bool = False,
     cite: bool = False,
     bibtex: bool = False,
     form: values.Format = values.TEXT,
@@ -27,21 +26,16 @@ def papers(
     Args:
         key: a work, such as pqdpol
         table: one of its tables, such as table4
-        coverage: compare each printed number with that of pqchain; without a work: count them by
-            kind
         cite: show how to cite pqchain and the works; with a work: how to cite that
         bibtex: as --cite, in BibTeX
 
     Examples:
       pqchain papers
       pqchain papers pqdpol table4 --json
-      pqchain papers --coverage
       pqchain papers --bibtex > pqchain.bib
     """
-    if coverage + (cite or bibtex) + (table is not None) > 1:
-        raise UsageError("--coverage, --cite and TABLE exclude each other; give one")
-    if coverage:
-        return _coverage(form, key)
+    if (cite or bibtex) and table is not None:
+        raise UsageError("--cite and TABLE exclude each other; give one")
     if cite or bibtex:
         return _cite(form, key, bibtex)
     from pqchain.works import papers as works
@@ -73,33 +67,6 @@ def _cite(form: values.Format, key: str | None, bibtex: bool) -> int:
     entries = citation.entries([] if key is None else [key])
     written = citation.bibtex if bibtex else citation.sentence
     return console.show(form, entries, "\n\n".join(map(written, entries)), verbatim=bibtex)
-
-
-def _coverage(form: values.Format, key: str | None) -> int:
-    from pqchain import results
-    from pqchain.bench import stored, variation
-    from pqchain.works import printed, registry
-    from pqchain.works.work import Bench
-
-    works = registry.works() if key is None else [registry.get(key)]
-    measurements = stored.load()
-    frames = {work.key: work.printed(measurements, work.compute(Bench())) for work in works}
-    frame = results.joined(frames.values(), printed.PRINTED)
-    remark = (
-        f"Measured numbers are those distributed with pqchain ({variation.quality(measurements)}); "
-        "`pqchain reproduce` measures on this machine and adds the results of complete runs."
-    )
-    table = printed.table(frame)
-    if key is None:
-        titles = ("printed", *printed.KINDS)
-        columns = [Column("work"), *(Column(title, numeric=True) for title in titles)]
-        rows: list[list[object]] = [
-            [name, len(part), *((part["kind"] == kind).sum() for kind in printed.KINDS)]
-            for name, part in (frames | {"all": frame}).items()
-        ]
-        caption = "Printed numbers by the kind of pqchain's."
-        table = Table(columns=columns, rows=rows, caption=caption)
-    return console.show(form, console.records(frame), table, remarks=[remark])
 
 
 def reproduce(

@@ -34,12 +34,6 @@ CLOCK_HZ = 168e6
 MULTIPLICATIONS_PER_EXPONENTIAL = 13
 """64-bit integer multiplications: twelve of Horner's rule and one for the acceptance scale."""
 
-RESOURCE_NOTES = (
-    "The modelled engine was never built, so no resources are known. The engine in RTL, another "
-    "design, was synthesised: `pqchain falcon rtl` shows its cells."
-)
-"""Statement on hardware resources, for reports."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SigningEngine:

@@ -13,17 +13,7 @@ import pandas as pd
 
 from pqchain import installation
 from pqchain.errors import DataError
-from pqchain.falcon import model
 from pqchain.figures import Kind
-
-ENGINE = model.SigningEngine(
-    name="the engine in RTL",
-    adder_latency=8,
-    multiplier_latency=8,
-    divider_latency=31,
-    integer_latency=5,
-)
-"""Its latencies for the cycle model; a square root takes 57, which the model does not separate."""
 
 COMPACT, FAST = "compact", "fast"
 """Configurations: the one that `make rtl` builds, which expands the key for every signature, and
@@ -42,32 +32,6 @@ CELL_COLUMNS = [
 ]  # fmt: skip
 """Columns of the frame of cells; `lut_total` is the sum of the LUTs used as logic, as RAM and as
 shift registers, which is the number that Vivado reports as slice LUTs."""
-
-LIMITS = (
-    "cycles: of the netlist in Verilator, with 12 cycles from an address on the bus to its first "
-    "word; exact for this netlist, and no measurement of hardware",
-    "cells: after synthesis by yosys, not placed; one netlist by another tool has other counts, so "
-    "a difference of a few percent from a paper's means nothing",
-    "clock: routed by nextpnr on an ECP5, a proxy device and neither xc7 nor Zynq; the median of "
-    "placements that differ by their seed; it shows that the pipelines are balanced, not the clock "
-    "of a board",
-    "the paper's milliseconds include the software on its Cortex-M4; those here are one attempt of "
-    "the engine alone",
-)
-
-_MODELLED = {
-    "transforms": ["transforms"],
-    "nodes and polynomials": ["split_merge", "ldl", "polynomials", "other"],
-    "leaves and sampler": ["leaves", "sampler"],
-}
-"""Phases of the model by common phase; the netlist fuses the kernels of a node or leaf."""
-
-_NETLIST = {
-    "transforms": ["transforms"],
-    "nodes and polynomials": ["LDL and splits", "merges and corrections", "polynomials"],
-    "leaves and sampler": ["leaves", "sampler"],
-}
-"""Phases of the netlist by common phase."""
 
 
 def figures() -> dict[str, Any]:
@@ -186,24 +150,3 @@ def timing_leakage() -> pd.DataFrame:
     one half), cycles_outside_the_sampler (all observed values). Raises DataError.
     """
     return pd.DataFrame(figures().get("leaks", []))
-
-
-def compare_with_model() -> pd.DataFrame:
-    """Compare the netlist's cycles with those of the cycle model at the same latencies.
-
-    Columns: degree, phase, modelled, netlist (cycles) and ratio (netlist over modelled). The model
-    samples one candidate after the other, computes every exponential, and starts each kernel with
-    an empty pipeline; the netlist tests two samples per round by bounds of the exponential, and
-    fuses the kernels of a node. Raises DataError.
-    """
-    recorded = cycles()
-    compact = recorded[recorded["configuration"] == COMPACT]
-    measured = compact.set_index(["degree", "phase"])["mean"]
-    rows = []
-    for degree in (512, 1024):
-        modelled = model.engine_cycles(degree, ENGINE)
-        for phase, parts in _MODELLED.items():
-            expected = sum(modelled[part] for part in parts)
-            netlist = sum(float(measured[degree, part]) for part in _NETLIST[phase])
-            rows.append((degree, phase, expected, netlist, netlist / expected))
-    return pd.DataFrame(rows, columns=["degree", "phase", "modelled", "netlist", "ratio"])

@@ -20,14 +20,13 @@ import pandas as pd
 
 from pqchain import algorithms, checks, figures, installation, results
 from pqchain.errors import DataError, UnknownAlgorithm, UnknownName
-from pqchain.figures import MISSING, SECONDS, Kind, Unit
+from pqchain.figures import SECONDS, Kind
 from pqchain.installation import read_toml
-from pqchain.render.table import Column, Shown, Table
 from pqchain.results import Contract
 from pqchain.works import papers, readers
 from pqchain.works.paper import Paper
 from pqchain.works.papers import operation_of
-from pqchain.works.readers import SIZES, Chosen, Number, NumberReader, Undecided, rounded
+from pqchain.works.readers import SIZES, Chosen, Number, NumberReader, Undecided
 
 PRINTED = Contract.of(
     "printed",
@@ -326,32 +325,3 @@ def times(printed: pd.DataFrame) -> pd.DataFrame:
     # Rules of kind "measured" also match ratios and quoted times; only operations have a verdict.
     is_time = (printed["unit"] == "s") & (printed["verdict"] != "")
     return printed[is_time & (printed["kind"] == Kind.MEASURED)].reset_index(drop=True)
-
-
-def table(printed: pd.DataFrame) -> Table:
-    """Return a table of every printed number with pqchain's number and its kind, or a reason."""
-    rows = []
-    for row in printed.to_dict("records"):
-        unit = Unit.of(row["quantity"], row["unit"])
-        columns = ("ours_low", "ours_high") if math.isnan(row["ours"]) else ("ours",)
-        values = [row[column] for column in columns if not math.isnan(row[column])]
-        ours = " to ".join(unit.text(rounded(value), exact=True) for value in values) or MISSING
-        rows.append(
-            {
-                "table": row["table"],
-                "row": ", ".join(filter(None, (row["printed_name"], row["variant"]))),
-                "quantity": figures.humanize(row["quantity"]),
-                "printed": Shown(row["printed"], unit.text(row["printed"], exact=True)),
-                "ours is": row["kind"],
-                "ours": Shown(row["ours"], ours),
-                "remark": row["reason"],
-            }
-        )
-    kinds = set(printed["kind"])
-    numeric = ("printed", "ours")
-    return Table.of(
-        rows,
-        [Column(name, numeric=name in numeric) for name in rows[0]] if rows else [],
-        caption="Every printed number, in tables and in the text, and ours next to it.",
-        source=[Kind.PUBLISHED, *(kind for kind in Kind if kind in kinds)],
-    )

@@ -139,18 +139,3 @@ def test_table_is_shown_as_printed(run):
     shown = run("papers pqdpol table4 --json").data
     assert shown["rows"][0]["sign_seconds"] == 0.000163
     assert shown["units"]["sign_seconds"] == "s"
-
-
-def test_coverage_counts_every_printed_number(run):
-    lines = run("papers --coverage").out.splitlines()
-    counts = {line.split()[0]: list(map(int, line.split()[1:])) for line in lines[3:]}
-    assert all(sum(rest) == whole for whole, *rest in counts.values())
-    assert counts["all"][0] == len(papers.published())
-
-
-def test_uncovered_numbers_have_a_reason(run):
-    assert "placed for no device of this family" in run("papers falcon-hls --coverage").out
-    rows = run("papers falcon-hls --coverage --json").data
-    degree = next(row for row in rows if row["quantity"] == "ring_degree")
-    assert (degree["printed"], degree["kind"], degree["ours"]) == (512, "registry", 512)
-    assert {row["ours"] for row in rows if row["kind"] == "none"} == {None}

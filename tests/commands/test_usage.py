@@ -38,7 +38,7 @@ WRONG = {
     "doctor --library none.so": "none.so does not exist",
     "papers pqdpool": "did you mean 'pqdpol'?",
     "papers pqdpol table9": "table",
-    "papers pqdpol table4 --coverage": "exclude each other",
+    "papers pqdpol table4 --bibtex": "exclude each other",
     "bench --algorithm Falcon512": "Falcon-512",
     "bench --algorithm ,": "names separated by commas",
     "bench --preset slow": 'Choose from: "quick", "paper"',

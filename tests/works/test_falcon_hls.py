@@ -4,7 +4,7 @@ import pytest
 
 from pqchain.falcon import rtl
 from pqchain.figures import Kind
-from pqchain.works import printed, registry
+from pqchain.works import registry
 from pqchain.works.falcon_hls import work as falcon_hls
 from tests.frames import computed
 
@@ -51,8 +51,6 @@ def test_ours_is_the_range_over_the_schedules() -> None:
     assert times[["ours_low", "ours_high"]].values.tolist() == [
         pytest.approx([0.02074, 0.03832], 1e-3)
     ]
-    text = [row[5].text for row in printed.table(ranges).rows]
-    assert text[2].replace("\N{NARROW NO-BREAK SPACE}", " ") == "20.74 ms to 38.32 ms"
 
 
 def test_few_resources_are_judged_with_block_rams(monkeypatch) -> None:
