@@ -164,10 +164,6 @@ class Malformed(DataError):
     """The bytes are not a valid encoding."""
 
 
-class MachineMismatch(DataError):
-    """Measurements of different machines cannot be merged."""
-
-
 class InvalidResult(DataError):
     """A result of pqchain itself is not as it must be; no input is wrong."""
 

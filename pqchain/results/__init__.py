@@ -1,8 +1,7 @@
 """Frames with checked column types (contracts), stored as CSV with a JSON sidecar.
 
 The sidecar has the schema version, the contract, the checksum of the CSV and the provenance: where
-and how the numbers were obtained. `machine.provenance` lists its keys. This module itself reads
-`machine_id` only, because frames of different machines must not be merged.
+and how the numbers were obtained. `machine.provenance` lists its keys.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqchain import installation
 from pqchain.checks import LABEL, NAME, is_label, is_name
-from pqchain.errors import DataError, MachineMismatch, UsageError
+from pqchain.errors import DataError, UsageError
 from pqchain.figures import Unit
 from pqchain.installation import MAX_JSON_BYTES, MAX_TABLE_BYTES, read_bytes
 from pqchain.results import checksum
@@ -80,8 +79,7 @@ _NAMES = ("algorithm", "implementation", "operation", "base", "run")
 
 _PROVENANCE: Mapping[str, type] = {
     **dict.fromkeys(("machine_id", "cpu_model", "preset", "date", "commit", "python"), str),
-    "pqchain": str, "cpu_count": int, "load_average": float, "transactions": int,
-    "schemes": list, "runs": list,
+    "pqchain": str, "cpu_count": int, "load_average": float, "transactions": int, "schemes": list,
 }  # fmt: skip
 """Types of the entries of provenance with which pqchain computes."""
 
@@ -233,35 +231,6 @@ def _parsed(table: bytes, contract: Contract, provenance: Any, source: str) -> p
     return frame
 
 
-def merge(frames: Iterable[pd.DataFrame], *, contract: Contract | None = None) -> pd.DataFrame:
-    """Return one frame with the rows of all frames, which must have the same contract.
-
-    `contract` is by default that of the first frame. Provenance that all frames share is at the top
-    of `attrs["provenance"]`; the rest is per frame in its list "runs". Raises MachineMismatch for
-    frames of different machines, and DataError if a frame has no `machine_id` or there are none.
-    """
-    frames = list(frames)
-    if not frames:
-        raise DataError("no frames to merge; give at least one")
-    contract = contract or contract_of(frames[0])
-    checked = [check(frame, contract) for frame in frames]
-    provenances: list[dict[str, Any]] = [frame.attrs.get("provenance", {}) for frame in checked]
-    machines = [str(provenance.get("machine_id", "")) for provenance in provenances]
-    if "" in machines:
-        raise DataError(
-            f"frame {machines.index('') + 1} of {len(machines)} has no machine_id in its "
-            "provenance; load frames with pqchain.results.load or set attrs['provenance']"
-        )
-    if len(set(machines)) > 1:
-        raise MachineMismatch(
-            f"measurements to merge must be of one machine; got {sorted(set(machines))}. "
-            "Use `pqchain compare`, or measure again on one machine"
-        )
-    merged = joined(checked, contract)
-    merged.attrs["provenance"] = _merged_provenance(provenances)
-    return merged
-
-
 def check_table(path: Path) -> None:
     """Raise UsageError if `save` could not write the path."""
     for file in (path, path.with_suffix(".json")):
@@ -343,21 +312,6 @@ def _cast(column: pd.Series[Any], dtype: str, name: str) -> pd.Series[Any]:
         raise DataError(f"{name} is not {dtype}: {error}") from error
 
 
-def _merged_provenance(provenances: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the shared provenance, and the differing rest per run. Nested runs are flattened."""
-    runs = []
-    for provenance in provenances:
-        shared = {key: value for key, value in provenance.items() if key != "runs"}
-        runs += [shared | run for run in provenance.get("runs", [{}])]
-    common = {
-        key: value
-        for key, value in runs[0].items()
-        if all(key in run and run[key] == value for run in runs)
-    }
-    differing = [{key: run[key] for key in run if key not in common} for run in runs]
-    return common | ({"runs": differing} if any(differing) else {})
-
-
 def _check_column(name: str, dtype: str, values: pd.Series[Any]) -> None:
     """Raise DataError for a value that a column of that name could not have."""
     wrong: list[Any] = []
@@ -385,8 +339,6 @@ def _check_provenance(run: Any) -> None:
             raise ValueError(f"{name} must be a {expected.__name__}; got {value!r:.80}")
     if not all(is_name(row["name"]) for row in run.get("schemes", ())):
         raise ValueError(f"the name of each of the schemes must be {NAME}")
-    for part in run.get("runs", ()):
-        _check_provenance(part)
 
 
 def _check_levels(value: Any, levels: int) -> None:

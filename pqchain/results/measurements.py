@@ -50,9 +50,8 @@ def algorithms_of(frame: pd.DataFrame) -> list[Algorithm]:
     Names that are not in the registry are taken from the frame's provenance, which describes
     user-defined schemes. Raises UnknownAlgorithm.
     """
-    runs = [frame.attrs.get("provenance", {})]
-    runs += runs[0].get("runs", [])
-    described = {row["name"]: row for run in runs for row in run.get("schemes", [])}
+    run = frame.attrs.get("provenance", {})
+    described = {row["name"]: row for row in run.get("schemes", [])}
     rows = []
     for name in dict.fromkeys(frame["algorithm"]):
         try:

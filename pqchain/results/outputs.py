@@ -25,17 +25,16 @@ _FIRST_PAGE = Path("index.html")
 def claim(folder: Path) -> None:
     """Create an output folder with a manifest, for use before the output is computed.
 
-    Raises UsageError if it cannot be written, or if it has no manifest and contains anything but
-    output folders and empty folders.
+    Raises UsageError if it cannot be written, or if it has no manifest and is not empty.
     """
     try:
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"{folder} must be a folder; it is a file")
         if (folder / MANIFEST).exists():
             manifest_files(folder)
-        elif (other := _foreign(folder)) is not None:
+        elif folder.exists() and (names := sorted(path.name for path in folder.iterdir())):
             raise UsageError(
-                f"{folder} must be new, empty or written by pqchain; it contains {other.name}. "
+                f"{folder} must be new, empty or written by pqchain; it contains {names[0]}. "
                 "Name another folder"
             )
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,21 +81,6 @@ def manifest_files(folder: Path) -> list[Path]:
         ) from error
     # A manifest of a hostile folder must not make a command replace files elsewhere.
     return [file for file in files if not file.is_absolute() and ".." not in file.parts]
-
-
-def _foreign(folder: Path) -> Path | None:
-    """Return an entry of a folder that is neither an output folder nor an empty folder, or None."""
-    for path in folder.iterdir() if folder.exists() else ():
-        if path.is_symlink() or not path.is_dir():
-            return path
-        try:
-            if (path / MANIFEST).exists():
-                manifest_files(path)
-            elif _foreign(path) is not None:
-                return path
-        except (OSError, UsageError):
-            return path
-    return None
 
 
 def _move(building: Path, folder: Path, files: list[Path], keep: bool) -> None:

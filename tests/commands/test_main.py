@@ -46,7 +46,7 @@ def test_table_without_successful_rows_exits_1(line, run):
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (errors.DataError("a.csv cannot be read"), 2), (errors.MachineMismatch("two machines"), 2),
+        (errors.DataError("a.csv cannot be read"), 2),
         (errors.Malformed("no signature"), 2), (errors.ChunksLost("2 of 6 chunks"), 1),
         (errors.InvalidResult("cannot be stored"), 1), (errors.CryptoFailure("no key"), 1),
         (FileNotFoundError(2, "No such file", "a.csv"), 2),

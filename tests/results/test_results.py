@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tests.frames
 from pqchain import results
-from pqchain.errors import DataError, MachineMismatch, UsageError
+from pqchain.errors import DataError, UsageError
 from pqchain.results import Contract, checksum, files
 from pqchain.results.measurements import MEASUREMENT
 
@@ -211,10 +211,9 @@ HOSTILE = {
     "processors a text": {"provenance": {"cpu_count": "2"}},
     "processors of 40 digits": {"provenance": {"cpu_count": 10**40}},
     "machine a list": {"provenance": {"machine_id": ["a"]}},
-    "runs not objects": {"provenance": {"runs": [1]}},
     "schemes not objects": {"provenance": {"schemes": ["Mine"]}},
     "scheme of another name": {"provenance": {"schemes": [{"name": "=1+1"}]}},
-    "scheme without a name": {"provenance": {"runs": [{"schemes": [{}]}]}},
+    "scheme without a name": {"provenance": {"schemes": [{}]}},
     "lone surrogate": {"provenance": {"note": "\ud800"}},
     "contract with control characters": {"contract": "a\x1b[2J"},
     "columns a list": {"columns": ["algorithm"]},
@@ -265,7 +264,7 @@ def test_wrong_table_with_the_right_checksum_is_rejected(tmp_path, old, new):
 def test_content_that_could_not_be_loaded_is_not_saved(tmp_path: Path) -> None:
     for frame, provenance in (
         (measurement(algorithm="=1+1"), {}), (measurement(median_seconds=5e-324), {}),
-        (measurement(), {"runs": [1]}),
+        (measurement(), {"schemes": [1]}),
     ):  # fmt: skip
         with pytest.raises(DataError):
             results.save(frame, tmp_path / "a.csv", contract=MEASUREMENT, provenance=provenance)
@@ -284,53 +283,6 @@ def test_provenance_must_be_plain_json(tmp_path: Path, value: object) -> None:
     with pytest.raises(DataError, match="not plain JSON"):
         save(measurement(), tmp_path / "a.csv", provenance={"a": value})
     assert list(tmp_path.iterdir()) == []
-
-
-def made_on(machine: str, **facts: object) -> pd.DataFrame:
-    """One row with provenance."""
-    frame = results.check(measurement(), MEASUREMENT)
-    frame.attrs["provenance"] = {"machine_id": machine, **facts}
-    return frame
-
-
-def test_merge_keeps_what_agrees_and_lists_what_differs() -> None:
-    one = results.merge([made_on("m", date="d1", commit="c"), made_on("m", date="d2", commit="c")])
-    assert len(one) == 2
-    assert list(one.index) == [0, 1]
-    assert one.attrs["provenance"] == {
-        "machine_id": "m",
-        "commit": "c",
-        "runs": [{"date": "d1"}, {"date": "d2"}],
-    }
-    both = results.merge([one, made_on("m", date="d3", commit="other")])
-    assert both.attrs["provenance"] == {
-        "machine_id": "m",
-        "runs": [
-            {"commit": "c", "date": "d1"},
-            {"commit": "c", "date": "d2"},
-            {"commit": "other", "date": "d3"},
-        ],
-    }
-
-
-def test_merge_of_one_frame_is_that_frame_and_leaves_it_alone() -> None:
-    frame = made_on("m", date="d")
-    merged = results.merge([frame])
-    pd.testing.assert_frame_equal(merged, results.check(frame, MEASUREMENT))
-    assert merged.attrs == frame.attrs
-    results.merge([frame, frame])
-    assert frame.attrs["provenance"] == {"machine_id": "m", "date": "d"}
-
-
-def test_merge_rejects_two_machines_and_frames_without_provenance() -> None:
-    with pytest.raises(MachineMismatch, match=r"\['a', 'b'\]"):
-        results.merge([made_on("a"), made_on("b"), made_on("a")])
-    nowhere = measurement()
-    nowhere.attrs = {}
-    with pytest.raises(DataError, match="frame 2 of 2 has no machine_id"):
-        results.merge([made_on("a"), nowhere])
-    with pytest.raises(DataError, match="no frames"):
-        results.merge([])
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.json"])

@@ -112,8 +112,7 @@ def kind_of(mode: str) -> Kind:
 
 def claimed_percent() -> float:
     """Return the transfer time that multiplexing saves according to the paper, in percent."""
-    printed = papers.published(KEY).set_index("printed_name")["value"]
-    return float(printed[SAVING])
+    return float(papers.published(KEY).set_index("printed_name")["value"][SAVING])
 
 
 def settings(frames: Mapping[str, pd.DataFrame]) -> dict[tuple[str, str], float]:
@@ -125,8 +124,8 @@ def settings(frames: Mapping[str, pd.DataFrame]) -> dict[tuple[str, str], float]
         ("scenario", "gigabits_per_second"): scenario.link.bits_per_second / 1e9,
     }
     for code in ("before", "after"):
-        chunks = dict(zip(("data_chunks", "parity_chunks"), getattr(scenario, code), strict=True))
-        values |= {(code, name): count for name, count in chunks.items()}
+        data, parity = getattr(scenario, code)
+        values |= {(code, "data_chunks"): data, (code, "parity_chunks"): parity}
     if "table1" in frames:
         first = frames["table1"].query("run == @LINK_ONLY").iloc[0]
         values["table1", "blocks"] = float(first["blocks"])
@@ -160,40 +159,32 @@ def table1(phases: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return Table 1 as printed and as replayed here, with a row for each run and phase.
 
     Takes "reencode" frames by the name of the run; the times of sequential blocks, which are rows
-    of one repeat, are added. Columns: run, kind ("published", "replayed" or
-    "measured", one in a run), phase, seconds (mean over nodes and repeats), share_percent,
-    mode, transport, nodes (that re-encode), blocks, block_bytes, payload_bytes (of all blocks),
-    status, note. Shares are comparable across sizes and machines; seconds are not.
+    of one repeat, are added. A frame of TABLE1: seconds are means over nodes and repeats, nodes
+    those that re-encode, payload_bytes those of all blocks. Shares are comparable across sizes and
+    machines; seconds are not.
     """
     paper = papers.paper(KEY)
-    setting_of_paper = paper.setting
-    printed = {row["printed_name"]: row for row in papers.table(paper, "table1").to_dict("records")}
+    printed = papers.table(paper, "table1").set_index("printed_name")
+    nodes, blocks, size = (paper.setting[name] for name in ("nodes_left", "blocks", "block_bytes"))
     rows: list[list[Any]] = []
-    sizes = [setting_of_paper[name] for name in ("nodes_left", "blocks", "block_bytes")]
-    payload = setting_of_paper["blocks"] * setting_of_paper["block_bytes"]
     for phase, name in PHASES.items():
-        row = printed[name]
-        numbers = [float(row["duration_seconds"]), float(row["share_percent"])]
-        keys = ["printed", Kind.PUBLISHED, phase]
-        rows.append([*keys, *numbers, "", "QUIC", *sizes, payload, "ok", ""])
+        numbers = printed.loc[name, ["duration_seconds", "share_percent"]].astype(float)
+        keys = ["printed", Kind.PUBLISHED, phase, *numbers, "", "QUIC"]
+        rows.append([*keys, nodes, blocks, size, blocks * size, "ok", ""])
     for run, frame in phases.items():
-        first = frame.iloc[0]
-        fine = frame[frame["status"] == "ok"]
-        failed = frame[frame["status"] != "ok"]
+        first, failed = frame.iloc[0], frame[frame["status"] != "ok"]
         repeats = frame["repeat"].nunique()
         # Sequential blocks are rows of one repeat.
-        blocks = int(frame["blocks"].sum()) // repeats
-        sizes = [first["mode"], first["transport"], first["nodes"], blocks, first["block_bytes"]]
-        payload = blocks * int(first["block_bytes"])
+        blocks, size = int(frame["blocks"].sum()) // repeats, int(first["block_bytes"])
         # If one block failed, the others are another amount of work, so no time is reported.
-        complete = fine if failed.empty else fine.head(0)
+        complete = frame if failed.empty else frame.head(0)
         example = first if failed.empty else failed.iloc[0]
-        status, note = str(example["status"]), str(example["verdict"])
+        about = [first["mode"], first["transport"], first["nodes"], blocks, size, blocks * size]
         total = _per_repeat(complete, "total", repeats)
         for phase in PHASES:
             seconds = _per_repeat(complete, phase, repeats)
-            values = [kind_of(first["mode"]), phase, seconds, 100 * seconds / total]
-            rows.append([run, *values, *sizes, payload, status, note])
+            keys = [run, kind_of(first["mode"]), phase, seconds, 100 * seconds / total]
+            rows.append([*keys, *about, str(example["status"]), str(example["verdict"])])
     return TABLE1.frame(rows)
 
 
@@ -205,77 +196,76 @@ def _per_repeat(runs: pd.DataFrame, phase: str, repeats: int) -> float:
 def figure1(runs: pd.DataFrame) -> pd.DataFrame:
     """Return transfer times by number of blocks, for single and multiplexed streams (Figure 1).
 
-    Takes "reencode" rows of exchanges. Columns: kind ("replayed" or "measured"), mode, streams,
-    blocks, block_bytes, repeats, transfer_seconds (mean over runs), low_seconds and high_seconds
-    (the shortest and the longest run). The printed values are only plotted in the paper.
+    Takes "reencode" rows of exchanges. A frame of FIGURE1: transfer_seconds are means over runs,
+    low_seconds and high_seconds of the shortest and the longest run. The printed values are only
+    plotted in the paper.
     """
     fine = runs[runs["status"] == "ok"]
-    rows = []
-    keys = ["mode", "streams", "blocks", "block_bytes"]
-    for (mode, streams, blocks, size), group in fine.groupby(keys, sort=True):
-        times = group["transfer_seconds"]
-        keys_and_count = (kind_of(str(mode)), mode, streams, blocks, size, len(times))
-        rows.append((*keys_and_count, times.mean(), times.min(), times.max()))
-    return FIGURE1.frame(rows)
+    times = fine.groupby(["mode", "streams", "blocks", "block_bytes"])["transfer_seconds"]
+    frame = times.agg(**_TIMES).reset_index()
+    return results.check(frame.assign(kind=[kind_of(mode) for mode in frame["mode"]]), FIGURE1)
+
+
+_TIMES: dict[str, Any] = {
+    "repeats": "size", "transfer_seconds": "mean", "low_seconds": "min", "high_seconds": "max",
+}  # fmt: skip
 
 
 def libraries(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the results of several QUIC libraries at the same sizes on the virtual clock.
 
-    Takes "reencode" rows. Columns: experiment, streams, transport, blocks, block_bytes, repeats,
-    transfer_seconds, over_native (ratio to the time over the native transport), total_seconds,
-    first_chunk_seconds and mean_chunk_seconds (means over runs), dropped_datagrams (mean), status,
-    note.
+    Takes "reencode" rows. A frame of LIBRARIES: times and dropped_datagrams are means over runs,
+    over_native is the ratio to the time over the native transport.
     """
     rows = []
     keys = ["experiment", "blocks", "block_bytes", "streams"]
     for (experiment, blocks, size, streams), group in runs.groupby(keys, sort=False):
-        fine = group[group["status"] == "ok"]
-        native = fine.loc[fine["transport"] == "native", "transfer_seconds"].mean()
+        native = group[(group["status"] == "ok") & (group["transport"] == "native")]
         for transport, attempts in group.groupby("transport", sort=False):
-            ran = attempts[attempts["status"] == "ok"]
-            names = ("total_seconds", "first_chunk_seconds", "mean_chunk_seconds")
-            transfer = ran["transfer_seconds"].mean()
-            means = [transfer, transfer / native, *(ran[name].mean() for name in names)]
-            first = attempts.iloc[0]
-            setting = [experiment, streams, transport, blocks, size, len(ran)]
-            dropped = ran["dropped_datagrams"].astype(float).mean()
-            rows.append([*setting, *means, dropped, first["status"], first["verdict"]])
+            ran, first = attempts[attempts["status"] == "ok"], attempts.iloc[0]
+            transfer, *others = (ran[name].astype(float).mean() for name in _MEANS)
+            ratio = transfer / native["transfer_seconds"].mean()
+            keys_here = [experiment, streams, transport, blocks, size, len(ran)]
+            rows.append([*keys_here, transfer, ratio, *others, first["status"], first["verdict"]])
     return LIBRARIES.frame(rows)
+
+
+_MEANS = (
+    "transfer_seconds", "total_seconds", "first_chunk_seconds", "mean_chunk_seconds",
+    "dropped_datagrams",
+)  # fmt: skip
 
 
 def impaired_links(runs: Sequence[tuple[Mapping[str, Any], pd.DataFrame]]) -> pd.DataFrame:
     """Return the runs over links with latency and packet loss, one row for each run.
 
-    Takes pairs of conditions (comparison, sessions, delay_seconds, loss) and "reencode" rows.
-    Columns: comparison (EARLY or LOSSY), streams, sessions ("full", "0-rtt" or "kept"), transport,
-    delay_seconds (one way), loss (a probability), blocks, block_bytes, repeat,
-    first_chunk_seconds and mean_chunk_seconds (from the start of a node until the first chunk is
-    complete, and the mean of all chunks; means over nodes), transfer_seconds, status, verdict.
+    Takes pairs of conditions (comparison, sessions, delay_seconds, loss) and "reencode" rows. A
+    frame of IMPAIRED: comparison (EARLY or LOSSY), sessions ("full", "0-rtt" or "kept"),
+    delay_seconds (one way), first_chunk_seconds and mean_chunk_seconds (from the start of a node
+    until the first chunk is complete, and the mean of all chunks; means over nodes).
     """
     names = [name for name in IMPAIRED.columns if name in RUN.columns]
-    parts = [frame[names].assign(**conditions) for conditions, frame in runs]
-    return results.check(pd.concat(parts), IMPAIRED) if parts else IMPAIRED.frame()
+    return results.joined(
+        (frame[names].assign(**conditions) for conditions, frame in runs), IMPAIRED
+    )
 
 
 def transports(frames: Sequence[pd.DataFrame], bits_per_second: float) -> pd.DataFrame:
     """Return the measured transfer times of several transports over links of the same rate.
 
-    Takes "reencode" frames. Columns: mode, transport, bits_per_second, block_bytes, repeats,
-    transfer_seconds (mean), low_seconds, high_seconds (shortest and longest run),
-    wire_limit_seconds, cpu_seconds (mean over all nodes), status, verdict. Without namespaces the
-    rows have status "unsupported".
+    Takes "reencode" frames. A frame of TRANSPORTS: transfer_seconds and cpu_seconds (over all
+    nodes) are means, low_seconds and high_seconds of the shortest and longest run. Without
+    namespaces the rows have status "unsupported".
     """
     rows = []
-    if frames:
-        joined = pd.concat(frames, ignore_index=True)
-        for (mode, transport), group in joined.groupby(["mode", "transport"], sort=False):
-            fine = group[group["status"] == "ok"]
-            # Without a successful run, the row states why.
-            first = fine.iloc[0] if len(fine) else group.iloc[0]
-            times = fine["transfer_seconds"]
-            means = [fine[f"{name}_seconds"].mean() for name in ("wire_limit", "cpu")]
-            extremes = [times.mean(), times.min(), times.max()]
-            setting = [mode, transport, bits_per_second, first["block_bytes"], len(fine)]
-            rows.append([*setting, *extremes, *means, first["status"], first["verdict"]])
+    joined = pd.concat(frames, ignore_index=True) if frames else RUN.frame()
+    for (mode, transport), group in joined.groupby(["mode", "transport"], sort=False):
+        fine = group[group["status"] == "ok"]
+        # Without a successful run, the row states why.
+        first = fine.iloc[0] if len(fine) else group.iloc[0]
+        times = fine["transfer_seconds"]
+        means = [fine[f"{name}_seconds"].mean() for name in ("wire_limit", "cpu")]
+        keys = [mode, transport, bits_per_second, first["block_bytes"], len(fine)]
+        values = [times.mean(), times.min(), times.max(), *means]
+        rows.append([*keys, *values, first["status"], first["verdict"]])
     return TRANSPORTS.frame(rows)
