@@ -15,7 +15,7 @@ from pqchain.crypto.native import (
     obstacle,
     unavailable_reason,
 )
-from pqchain.crypto.native_signers import BlsSigner, CheckedKeys, FalconRecoverySigner, SlhDsaSigner
+from pqchain.crypto.native_signers import BlsSigner, CheckedKeys, FalconRecoverySigner
 from pqchain.errors import Unsupported
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
 _NATIVE_SIGNERS = {
     "BLS12-381": BlsSigner,
     "Falcon-recovery": FalconRecoverySigner,
-    "SLH-DSA": SlhDsaSigner,
 }
 """Classes for families with operations beyond those of `Signer`."""
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,28 +55,22 @@ class KeyFile:
             raise
 
     @classmethod
-    @contextmanager
-    def created(cls, path: str | Path, key: bytes, fingerprint: str, used: int) -> Iterator[None]:
-        """Make both files durably; give them the right to sign after the context, or remove them.
-
-        Raises OSError, and UsageError if one of them exists.
-        """
+    def create(cls, path: str | Path, key: bytes, fingerprint: str, used: int) -> None:
+        """Make both files durably. Raises OSError, and UsageError if one of them exists."""
         file = cls(path, new=True)
         try:
-            file._write_state(fingerprint, None)
+            # After a crash, a key without a state or with a damaged one is refused.
+            file._write_state(fingerprint, used)
             file._make(file._name, key)
             os.fsync(file._folder)
-            yield
-            file._write_state(fingerprint, used)
             file._unfinished.clear()
         finally:
             file.close()
 
-    def read(self) -> tuple[bytes, dict[str, Any], bool]:
-        """Return the key, the state, and whether the state file is a copy. Raises DataError.
+    def read(self) -> tuple[bytes, dict[str, Any]]:
+        """Return the key, and the state: fingerprint of the "key", number of leaves "used".
 
-        The state has the fingerprint of the "key", and the number of leaves "used", or None if the
-        key may not sign.
+        Raises DataError, also for a copy, whose leaves the original may use.
         """
         descriptor = self._open(self._name, os.O_RDONLY)
         try:
@@ -90,9 +83,13 @@ class KeyFile:
         state = checksum.loads(text, name, REMEDY, version=_FORMAT)
         # Compared as a whole, so that no other spaces and fields are accepted.
         expected = _encode(*map(state.get, ("key", "inode", "used")))
-        if text != expected or not isinstance(state["used"], int | None):
+        if text != expected or not isinstance(state["used"], int):
             raise DataError(f"{name} is not a state file; {REMEDY}")
-        return key, state, state["inode"] != self._identities[self._state_name][1]
+        if state["inode"] != self._identities[self._state_name][1]:
+            raise DataError(
+                f"{self.path} must not be a copy, whose leaves the original may use; {REMEDY}"
+            )
+        return key, state
 
     def replace(self, key: bytes, fingerprint: str, used: int) -> None:
         """Write the key, then the state, durably; after an error, `close` the files.
@@ -110,7 +107,7 @@ class KeyFile:
         # After the key: if only the state were written, the key would look restored.
         self._write_state(fingerprint, used)
 
-    def _write_state(self, fingerprint: str, used: int | None) -> None:
+    def _write_state(self, fingerprint: str, used: int) -> None:
         inode = self._identities[self._state_name][1]
         os.pwrite(self.state, _encode(fingerprint, inode, used), 0)
         os.fsync(self.state)

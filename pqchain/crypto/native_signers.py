@@ -8,7 +8,6 @@
   compressed and padded with zeros (625 or 1239 bytes). It is valid if they are short and the hash
   of the key recovered from them and the message is the public key. The specification does not fix
   the hash and this encoding; they are pqchain's choice.
-- SLH-DSA with pre-hashed messages (HashSLH-DSA, FIPS 205, section 10.2.2).
 - SHRINCS, a draft (SHRINCS/shrincs-bip at commit 18044f4ea7bf002c6cedcf7650b020feae2f475f,
   impl/shrincs.py): stateful signatures of a tree of one-time keys, and a stateless fallback. It may
   change, and keys and signatures with it.
@@ -16,7 +15,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from array import array
 from collections.abc import Sequence
@@ -24,10 +22,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from pqchain import algorithms, checks
-from pqchain.crypto.abi import OK, REJECTED, failure
+from pqchain.crypto.abi import OK, failure
 from pqchain.crypto.interface import BytesLike, RecoverableSigner, Signer, as_bytes
 from pqchain.crypto.native import NativeSigner, library
-from pqchain.errors import CryptoFailure, Unsupported, UsageError
+from pqchain.errors import CryptoFailure, UsageError
 
 _CHECKED_KEY_BYTES = 96
 """Length of an uncompressed point of a public key."""
@@ -144,88 +142,6 @@ class FalconRecoverySigner(NativeSigner, RecoverableSigner):
         log_degree = 9 if self.algorithm.nist_level == 1 else 10
         code = self.library.call("falcon_recover_key", public_key, *signed, log_degree)
         return None if code else bytes(public_key)
-
-
-HASHES = {
-    "SHA2-256": (1, "sha256", 0), "SHA2-384": (2, "sha384", 0), "SHA2-512": (3, "sha512", 0),
-    "SHA2-224": (4, "sha224", 0), "SHA2-512/224": (5, "sha512_224", 0),
-    "SHA2-512/256": (6, "sha512_256", 0), "SHA3-224": (7, "sha3_224", 0),
-    "SHA3-256": (8, "sha3_256", 0), "SHA3-384": (9, "sha3_384", 0), "SHA3-512": (10, "sha3_512", 0),
-    "SHAKE-128": (11, "shake_128", 32), "SHAKE-256": (12, "shake_256", 64),
-}  # fmt: skip
-"""Last arc of the object identifier, name in hashlib, and output bytes if the function is a XOF."""
-
-_HASH_OID = bytes.fromhex("06096086480165030402")
-"""DER of 2.16.840.1.101.3.4.2, NIST's hash functions, without the last arc."""
-
-
-def prehashed_message(message: bytes, hash_name: str, context: bytes) -> bytes:
-    """Return M' of FIPS 205, algorithm 23: what is signed instead of the message.
-
-    Raises UsageError for a name that is not in HASHES, and Unsupported if Python's hashlib lacks
-    the function.
-    """
-    if hash_name not in HASHES:
-        raise UsageError(f"hash_name must be one of {', '.join(HASHES)}; got {hash_name!r}.")
-    arc, name, bytes_out = HASHES[hash_name]
-    try:
-        state = hashlib.new(name, message)
-    except ValueError as error:
-        raise Unsupported(f"{hash_name} is not in this Python's hashlib: {error}") from error
-    # Only the XOFs, which hashlib's stub does not name, take a length.
-    digest = state.digest(bytes_out) if bytes_out else state.digest()  # type: ignore[call-arg]
-    return bytes((1, len(context))) + context + _HASH_OID + bytes((arc,)) + digest
-
-
-class SlhDsaSigner(NativeSigner):
-    """SLH-DSA; `sign` and `verify` are those of pure signing, FIPS 205, section 10.2.1."""
-
-    def _prepare(self) -> None:
-        super()._prepare()
-        self._set = self.library.names().index(self.algorithm.name)
-
-    def sign_prehash(
-        self, message: BytesLike, secret_key: BytesLike, *, hash_name: str, context: BytesLike = b""
-    ) -> bytes:
-        """Return a signature of the message's hash; `hash_name` is one of HASHES.
-
-        It is not a signature of the message: `verify` rejects it. Raises BadType, BadLength,
-        UsageError for another hash, and CryptoFailure if the secret key is damaged.
-        """
-        context = self._checked_context(context)
-        formatted = prehashed_message(as_bytes("message", message), hash_name, context)
-        key = self._exactly(self._secret_key_bytes, "secret key", secret_key)
-        return self.sign_internal(formatted, key)
-
-    def verify_prehash(
-        self, message: BytesLike, signature: BytesLike, public_key: BytesLike, *, hash_name: str,
-        context: BytesLike = b"",
-    ) -> bool:  # fmt: skip
-        """Return whether the signature is one of `sign_prehash` with this hash and context."""
-        context = self._checked_context(context)
-        formatted = prehashed_message(as_bytes("message", message), hash_name, context)
-        signature = as_bytes("signature", signature)
-        key = self._exactly(self._public_key_bytes, "public key", public_key)
-        return self.verify_internal(formatted, signature, key)
-
-    def sign_internal(self, formatted: bytes, secret_key: bytes) -> bytes:
-        """Return the signature of a formatted message M' (FIPS 205, algorithm 19)."""
-        signature = bytearray(self.algorithm.signature_max_bytes)
-        inputs = (signature, formatted, len(formatted), secret_key)
-        code = self.library.call("slhdsa_sign_internal", self._set, *inputs)
-        if code != OK:
-            raise self._failure("sign", code)
-        return bytes(signature)
-
-    def verify_internal(self, formatted: bytes, signature: bytes, public_key: bytes) -> bool:
-        """Return whether a signature of a formatted message is valid (FIPS 205, algorithm 20)."""
-        if len(signature) not in self._possible:
-            return False
-        inputs = (formatted, len(formatted), signature, public_key)
-        code = self.library.call("slhdsa_verify_internal", self._set, *inputs)
-        if code not in (OK, REJECTED):
-            raise self._failure("verify", code)
-        return code == OK
 
 
 class ShrincsSigner(Signer):

@@ -41,9 +41,6 @@ class Scheme:
         leaf = int.from_bytes(key, "big")
         if function == "sign":
             arguments[0][:] = key
-        elif function == "skip":
-            key[:] = (leaf + arguments[0]).to_bytes(8, "big")
-        if function == "sign":
             key[:] = (leaf + 1).to_bytes(8, "big")
         return leaf
 
@@ -91,7 +88,7 @@ class World:
     def check(self) -> None:
         """Sign with all keys and check what must hold on every disk."""
         self.refused.clear()
-        for name in ("a", "b", "c", "copy"):
+        for name in ("a", "c"):
             if name in self.disk.names:
                 self.run(lambda world, name=name: world.sign(name, 2))
         assert len(set(self.released)) == len(self.released), "a leaf was used twice"
@@ -104,17 +101,6 @@ def sign(world: World) -> None:
     world.sign("a", 2)
 
 
-def reserve(world: World) -> None:
-    try:
-        with StatefulSigner(f"{FOLDER}/a") as signer:
-            signer.reserve(3, f"{FOLDER}/b")
-            world.released.append((signer.public_key, signer.sign(b"")))
-    except (PqchainError, OSError) as error:
-        world.refused.append(f"a: {error}")
-    if "b" in world.disk.names:
-        world.sign("b")
-
-
 def create(world: World) -> None:
     with suppress(UsageError, OSError):
         StatefulSigner.create("counter", f"{FOLDER}/c").close()
@@ -122,15 +108,7 @@ def create(world: World) -> None:
         world.sign("c")
 
 
-def skip(world: World) -> None:
-    try:
-        with StatefulSigner(f"{FOLDER}/copy", skip=3) as signer:
-            world.released.append((signer.public_key, signer.sign(b"")))
-    except (PqchainError, OSError) as error:
-        world.refused.append(f"copy: {error}")
-
-
-SCENARIOS = [sign, reserve, create]
+SCENARIOS = [sign, create]
 
 
 @pytest.fixture
@@ -195,12 +173,6 @@ def test_no_failing_operation_uses_a_leaf_twice(world: World, scenario: Any, num
             failed.run(scenario, before)
         if len(seen) <= at:
             break
-        if scenario is reserve and "rename" not in seen[:at]:
-            # Nothing remains of the new key, and the leaves are not lost.
-            assert failed.disk.names.keys() == world.disk.names.keys() or seen[at] == "unlink"
-            first = len(failed.released)
-            failed.run(sign)
-            assert [int.from_bytes(leaf, "big") for _, leaf in failed.released[first:]] == [0, 1]
         failed.check()
 
 
@@ -223,20 +195,6 @@ def test_two_processes_use_no_leaf_twice(world: World, pair: tuple[Any, Any]) ->
         check_turns(world, pair, (first, draw.randrange(1, 40)))
 
 
-def test_a_copy_that_skips_uses_no_leaf_of_the_original(world: World) -> None:
-    for suffix in ("", ".state"):
-        world.disk.add(f"copy{suffix}", world.disk.read(f"a{suffix}"))
-    world.run(lambda world: world.sign("a", 3))
-    for name in ("a", "a.state"):
-        del world.disk.names[name]
-    world.disk.sync()
-    world.run(lambda world: world.sign("copy"))
-    assert "must not be a copy" in world.refused[0]
-    assert check_crashes(world, skip, 1) > 10
-    world.run(skip)
-    assert world.released[-1][1] == (3).to_bytes(8, "big")
-
-
 def unlocked(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Process, "flock", lambda *_: None)
 
@@ -248,11 +206,6 @@ def unsynced(patch: pytest.MonkeyPatch) -> None:
 def unsynced_folder(patch: pytest.MonkeyPatch) -> None:
     fsync = Process.fsync
     patch.setattr(Process, "fsync", lambda self, d: fsync(self, d) if self.files[d] else None)
-
-
-def enabled_first(patch: pytest.MonkeyPatch) -> None:
-    write = KeyFile._write_state
-    patch.setattr(KeyFile, "_write_state", lambda self, key, used: write(self, key, used or 0))
 
 
 def state_first(patch: pytest.MonkeyPatch) -> None:
@@ -269,9 +222,7 @@ def forgotten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(KeyFile, "replace", lambda *_: None)
 
 
-@pytest.mark.parametrize(
-    "fault", [unlocked, unsynced, unsynced_folder, enabled_first, state_first, forgotten]
-)
+@pytest.mark.parametrize("fault", [unlocked, unsynced, unsynced_folder, state_first, forgotten])
 def test_planted_faults_are_found(world, fault, monkeypatch):
     fault(monkeypatch)
     with pytest.raises(AssertionError):

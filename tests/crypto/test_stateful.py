@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from pqchain import algorithms, open_signer
+from pqchain.crypto import stateful
 from pqchain.crypto.key_files import KeyFile
 from pqchain.crypto.native import NativeSigner
 from pqchain.crypto.stateful import StatefulSigner, verifier
@@ -43,17 +44,16 @@ def key(tmp_path: Path) -> Iterator[StatefulSigner]:
         yield signer
 
 
-def new_xmss(path: Path, first_leaf: int = 0) -> None:
-    """Store the key of the known answer, whose generation takes seconds, at a leaf."""
-    from pqchain.crypto import stateful
-
-    scheme, row = verifier(XMSS), ANSWERS[XMSS]
-    secret_key = bytearray.fromhex(row["secret_key"])
-    scheme.call("skip", secret_key, first_leaf)
-    public_key = bytes.fromhex(row["public_key"])
-    content = stateful._content(scheme, public_key, secret_key, scheme.leaves)
-    with KeyFile.created(path, *content):
-        pass
+def new_key(name: str, path: Path, first_leaf: int = 0) -> None:
+    """Store a key at a leaf; of XMSS that of the known answer, whose generation takes seconds."""
+    scheme, row = verifier(name), ANSWERS[name]
+    if name == LMS:
+        public_key, secret_key = scheme.generate_keypair()
+    else:
+        public_key, secret_key = (bytes.fromhex(row[key]) for key in ("public_key", "secret_key"))
+    key = bytearray(secret_key)
+    scheme.call("skip", key, first_leaf)
+    KeyFile.create(path, *stateful._content(scheme, public_key, key))
 
 
 @pytest.fixture
@@ -118,19 +118,18 @@ def test_a_key_of_another_parameter_set_does_not_sign() -> None:
         verifier(XMSS).call("sign", key, bytearray(2500), b"", 0)
 
 
-@pytest.mark.parametrize("reserved", [25, pytest.param(0, marks=pytest.mark.long)])
-def test_each_signature_uses_the_next_leaf_and_the_last_one_is_the_last(key, tmp_path, reserved):
-    leaves = [*range(3), *range(3 + reserved, 31)]
-    signatures = [key.sign(b"%d" % i) for i in leaves[:3]]
-    if reserved:
-        key.reserve(reserved, tmp_path / "reserved.key")
-    signatures += [key.sign(b"%d" % i) for i in leaves[3:]]
-    assert [leaf(signature, LMS) for signature in signatures] == leaves
-    for i, signature in zip(leaves, signatures, strict=True):
-        assert verifier(LMS).verify(b"%d" % i, signature, key.public_key)
-    assert key.remaining == 0
-    with pytest.raises(UsageError, match="0 leaves left; got 1"):
-        key.sign(b"")
+@pytest.mark.parametrize("name", [LMS, XMSS])
+def test_each_signature_uses_the_next_leaf_and_the_last_one_is_the_last(name, tmp_path):
+    path, leaves = tmp_path / "a.key", verifier(name).leaves
+    new_key(name, path, leaves - 3)
+    with StatefulSigner(path) as signer:
+        for i in range(leaves - 3, leaves):
+            signature = signer.sign(b"%d" % i)
+            assert leaf(signature, name) == i
+            assert verifier(name).verify(b"%d" % i, signature, signer.public_key)
+        assert signer.remaining == 0
+        with pytest.raises(UsageError, match="no leaves left"):
+            signer.sign(b"")
 
 
 def test_an_opened_key_continues(key: StatefulSigner) -> None:
@@ -175,16 +174,25 @@ def test_a_restored_key_is_refused(key: StatefulSigner) -> None:
         StatefulSigner(key.path)
 
 
-def test_a_copied_key_is_refused(key: StatefulSigner, tmp_path: Path) -> None:
-    shutil.copy(key.path, tmp_path / "copy.key")
+def test_a_copied_key_is_refused_and_a_moved_one_signs(key, tmp_path):
+    copy, moved = tmp_path / "copy.key", tmp_path / "moved.key"
+    key.close()
+    shutil.copy(key.path, copy)
     with pytest.raises(DataError, match=r"must have a file copy\.key\.state"):
-        StatefulSigner(tmp_path / "copy.key")
+        StatefulSigner(copy)
+    shutil.copy(f"{key.path}.state", f"{copy}.state")
+    with pytest.raises(DataError, match="must not be a copy"):
+        StatefulSigner(copy)
+    for suffix in ("", ".state"):
+        Path(f"{key.path}{suffix}").rename(f"{moved}{suffix}")
+    with StatefulSigner(moved) as signer:
+        assert leaf(signer.sign(b""), LMS) == 0
 
 
 def test_a_damaged_key_is_refused(key: StatefulSigner) -> None:
     key.close()
     text = key.path.read_text()
-    for changed in (text.replace('"end": 31', '"end": 32'), text[:-20], "{}", ""):
+    for changed in (text.replace("LMS", "XMSS"), text[:-20], "{}", ""):
         key.path.write_text(changed)
         with pytest.raises(DataError, match=r"lms\.key"):
             StatefulSigner(key.path)
@@ -193,18 +201,6 @@ def test_a_damaged_key_is_refused(key: StatefulSigner) -> None:
 def test_an_existing_file_is_not_replaced(key: StatefulSigner) -> None:
     with pytest.raises(UsageError, match="must not exist"):
         StatefulSigner.create(LMS, key.path)
-    with pytest.raises(UsageError, match="must not exist"):
-        key.reserve(1, key.path)
-
-
-def test_an_invalid_reservation_uses_no_leaf(key: StatefulSigner, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        key.reserve(3, tmp_path / "missing" / "second.key")
-    for name in (key.path.name, "x.state", "X.STATE", ".pqchain-x"):
-        with pytest.raises(UsageError, match="must not"):
-            key.reserve(3, tmp_path / name)
-    assert (key.next_leaf, len(list(tmp_path.iterdir()))) == (0, 2)
-    assert leaf(key.sign(b""), LMS) == 0
 
 
 def test_no_other_file_is_changed(tmp_path, monkeypatch, new):
@@ -233,50 +229,6 @@ def test_no_other_file_is_changed(tmp_path, monkeypatch, new):
         assert (tmp_path / name).read_text() == name
 
 
-def test_a_copy_of_both_files_signs_after_skipping(key: StatefulSigner, tmp_path: Path) -> None:
-    copy, moved = tmp_path / "copy.key", tmp_path / "moved.key"
-    for suffix in ("", ".state"):
-        shutil.copy(f"{key.path}{suffix}", f"{copy}{suffix}")
-    assert leaf(key.sign(b""), LMS) == 0
-    key.close()
-    with pytest.raises(DataError, match=r"must not be a copy.*skip="):
-        StatefulSigner(copy)
-    with StatefulSigner(copy, skip=1) as signer:
-        assert leaf(signer.sign(b""), LMS) == 1
-    for skip in (-1, 30):
-        with pytest.raises(UsageError, match=r"skip must be|29 leaves left; got 30"):
-            StatefulSigner(copy, skip=skip)
-    for suffix in ("", ".state"):
-        Path(f"{copy}{suffix}").rename(f"{moved}{suffix}")
-    with StatefulSigner(moved) as signer:
-        assert leaf(signer.sign(b""), LMS) == 2
-
-
-def test_a_state_file_of_another_range_is_refused(key: StatefulSigner, tmp_path: Path) -> None:
-    key.reserve(3, tmp_path / "second.key")
-    key.close()
-    (tmp_path / "second.key.state").replace(f"{key.path}.state")
-    with pytest.raises(DataError, match="belongs to another key"):
-        StatefulSigner(key.path)
-
-
-@pytest.mark.parametrize("call", ["sign", "close"])
-def test_a_handler_of_a_signal_uses_no_leaf_of_a_reservation(key, tmp_path, monkeypatch, call):
-    skip = key._skip
-
-    def interrupted(count: int) -> None:
-        key.sign(b"") if call == "sign" else key.close()
-        skip(count)
-
-    monkeypatch.setattr(key, "_skip", interrupted)
-    with pytest.raises((UsageError, OSError), match=r"must be open|Bad file descriptor"):
-        key.reserve(3, tmp_path / "second.key")
-    key.close()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["lms.key", "lms.key.state"]
-    with StatefulSigner(key.path) as again:
-        assert again.next_leaf == 0
-
-
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_close_waits_for_a_signature_of_another_thread(key, monkeypatch):
     begun, rename, signatures = threading.Event(), os.rename, list[bytes]()
@@ -300,30 +252,6 @@ def test_close_waits_for_a_signature_of_another_thread(key, monkeypatch):
         assert again.next_leaf == 1
     thread.join()
     assert len(signatures) == 1
-
-
-@pytest.mark.parametrize("name", [LMS, XMSS])
-def test_reserved_ranges_are_disjoint(name: str, tmp_path: Path) -> None:
-    first, second = tmp_path / "first.key", tmp_path / "second.key"
-    if name == XMSS:
-        new_xmss(first)
-    else:
-        StatefulSigner.create(LMS, first).close()
-    with StatefulSigner(first) as one:
-        one.sign(b"0")
-        one.reserve(3, second)
-        with StatefulSigner(second) as two:
-            assert (two.next_leaf, two.end, two.remaining) == (1, 4, 3)
-            leaves = [leaf(two.sign(b"x"), name) for _ in range(3)]
-            with pytest.raises(UsageError, match="0 leaves left"):
-                two.sign(b"")
-            signature = one.sign(b"y")
-            assert verifier(name).verify(b"y", signature, two.public_key)
-        assert [*leaves, leaf(signature, name)] == [1, 2, 3, 4]
-        with pytest.raises(UsageError, match="leaves left"):
-            one.reserve(one.remaining + 1, tmp_path / "third.key")
-        with pytest.raises(UsageError, match="count must be"):
-            one.reserve(0, tmp_path / "third.key")
 
 
 def signatures_before_kill(path: Path, message: bytes, draw: random.Random) -> list[bytes]:
@@ -362,13 +290,13 @@ def signatures_before_kill(path: Path, message: bytes, draw: random.Random) -> l
 def test_kills_at_random_moments_reuse_no_leaf(kills: int, tmp_path: Path) -> None:
     draw = random.Random(kills)
     path, leaves, released = tmp_path / "0.key", set[int](), 0
-    new_xmss(path)
+    new_key(XMSS, path)
     for number in range(kills):
         if number and number % 300 == 0:
             # Three leaves a process: a tree of 1,023 would end.
             leaves.clear()
             path = tmp_path / f"{number}.key"
-            new_xmss(path)
+            new_key(XMSS, path)
         left = signatures_before_kill(path, b"%d" % number, draw)
         used = [leaf(signature) for signature in left]
         assert not leaves.intersection(used)
