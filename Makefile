@@ -16,7 +16,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(PACKAGES:=/pyproject.toml) $(w
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check lab notebooks wheel sdist wheel-aarch64 wheel-armv7l clean help
 .PHONY: test-long test-memory test-wheel test-aarch64 test-armv7l test-jupyter rtl fpga
-.PHONY: measurements bench-compare bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-peers bench-hawk bench-keys fuzz-hawk
+.PHONY: measurements bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-peers bench-hawk bench-keys fuzz-hawk
 .PHONY: test-board test-oldest bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-slhdsa fuzz-slhdsa test-acvp bench-consensus
 .PHONY: sweep-consensus conform engines fuzz-conform fuzz-native attack test-quic sanitize sanitize-quic fuzz-falcon
 .PHONY: test-cluster bench-cluster docs simulate-delegates fuzz-delegates bench-delegates
@@ -190,9 +190,6 @@ bench-import: install ## measure the start-up time of `import pqchain` and `pqch
 
 measurements: install ## measure every scheme with preset paper into data/measurements, unless the machine is busy (12 to 25 minutes)
 	$(BIN)/pqchain bench --submit data/measurements
-
-bench-compare: install ## count wrong and missed differences of `pqchain compare` on this machine (30 minutes; BUSY=1: with a load on every core)
-	$(BIN)/python benchmarks/compare.py $(if $(BUSY),--busy)
 
 bench-chain: install ## measure block validation on 1, 2 and 4 threads, and signatures verified together, compared with single ones
 	$(BIN)/python benchmarks/chain.py && $(BIN)/python benchmarks/blocks.py

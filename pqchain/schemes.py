@@ -175,12 +175,11 @@ def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
         library_check.check_sizes(sizes := library.sizes(name))
         if not is_name(name):
             raise UsageError(f"names of schemes in {path.name} must be {NAME}; got {name!r:.120}")
-        kind = library_check.KINDS[sizes.pop("kind")]
-        sizes.pop("context")  # user-defined schemes are used without a context string
-        fields: dict[str, Any] = sizes | {"signature_bytes": sizes["signature_max_bytes"]}
+        fields = {field: sizes[field] for field in (*library_check.SIZES, "nist_level")}
+        fields["signature_bytes"] = sizes["signature_max_bytes"]
         if name in algorithms.ALGORITHMS:  # the library states only the maximum, not the mean
             fields["signature_bytes"] = algorithms.get(name).signature_bytes
-        rows.append((_row(name, by, kind, fields), by))
+        rows.append((_row(name, by, fields), by))
     return rows
 
 
@@ -190,13 +189,13 @@ def _class_row(signer: Any) -> tuple[Algorithm, Implementation]:
     make = signer if isinstance(signer, type) else lambda: signer
     factory = partial(user_code.UserSigner, make=make)
     by = Implementation(f"user/{class_name}", f"the Python class {class_name}", factory=factory)
-    return _row(name, by, "signature", fields), by
+    return _row(name, by, fields), by
 
 
-def _row(name: str, by: Implementation, kind: Any, sizes: Mapping[str, Any]) -> Algorithm:
+def _row(name: str, by: Implementation, sizes: Mapping[str, Any]) -> Algorithm:
     fields = {"nist_level": 0, **sizes, "family": "", "default_build": True}
-    source = by.description
-    return Algorithm(name=name, kind=kind, implementations=(by.name,), source=source, **fields)
+    shared: dict[str, Any] = {"kind": "signature", "source": by.description}
+    return Algorithm(name=name, implementations=(by.name,), **shared, **fields)
 
 
 def _add(row: Algorithm, by: Implementation) -> None:
@@ -204,7 +203,7 @@ def _add(row: Algorithm, by: Implementation) -> None:
         if not is_name(name):
             raise UsageError(f"the name of {what} must be {NAME}; got {name!r:.120}. Rename it.")
     # Blocks identify an algorithm by two bytes of a hash of its name, which may collide.
-    other = algorithm_of(identifier_of(row.name)) if row.kind == "signature" else None
+    other = algorithm_of(identifier_of(row.name))
     if other is not None and other.name.casefold() != row.name.casefold():
         raise UsageError(f"{row.name!r} has the two-byte identifier of {other.name}; rename it")
     # Implementations are named after class or library file, so two files may give one name. Case

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,8 +32,6 @@ COMPARED = Contract.of(
     ("str", "verdict reason"),
     ("Int64", "more_runs"),
 )
-
-SLOWER, FASTER, SAME, UNDECIDED = "slower", "faster", "no difference", "undecided"
 
 SIGNIFICANCE = 0.05
 """Bound of the corrected p-value of a difference."""
@@ -61,78 +57,56 @@ FEW_RUNS = 5
 """Most runs that are asked for at once, or as many as there are: few runs estimate noise badly."""
 
 
-class _Mean(NamedTuple):
-    """Trimmed mean of the logarithms of a time over the runs of a side."""
-
-    value: float
-    error: float
-    """Standard error."""
-    deviation: float
-    """Standard deviation of a run, if runs but the trimmed ones are normal."""
-    runs: int
-
-
-def _mean(logarithms: Sequence[float]) -> _Mean:
-    """Return the mean of at least one run; its error and deviation are NaN for a single run."""
-    ordered, runs = np.sort(logarithms), len(logarithms)
-    cut = (runs - _kept(runs)) // 2
-    kept = ordered[cut : runs - cut]
-    if runs < 2:
-        return _Mean(float(kept.mean()), math.nan, math.nan, runs)
-    # Winsorized variance: trimmed runs count as the nearest remaining one.
-    variance = float(np.clip(ordered, kept[0], kept[-1]).var(ddof=1))
-    deviation = math.sqrt(variance) / _shrinkage(runs)
-    return _Mean(float(kept.mean()), _error(variance, runs), deviation, runs)
-
-
 class _Change(NamedTuple):
-    """Difference of two sides in the logarithm of a time."""
+    """Difference of two sides in the logarithm of a time, by Welch's test."""
 
     difference: float
-    half_width: float
-    """Half-width of the 95 % interval of the difference."""
-    p_value: float
-    """Two-sided p-value, not corrected for other rows."""
-    deviation: float
-    """Standard deviation of a run of both sides."""
+    error: float
+    """Standard error."""
+    freedom: int
     runs: int
     """Runs of the side with fewer."""
 
+    @property
+    def half_width(self) -> float:
+        """Half-width of the 95 % interval of the difference."""
+        return student_t(0.05, self.freedom) * self.error
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided p-value, not corrected for other rows."""
+        if not self.error:
+            return float(not self.difference)
+        return student_p(self.difference / self.error, self.freedom)
+
+    def runs_needed(self, rows: int) -> int:
+        """Return about how many runs of a side find a ratio of RESOLUTION among `rows` rows."""
+        # The quantile of a test at Holm's strictest level, plus the quantile of its power.
+        levels = SIGNIFICANCE / max(1, rows), 2 - 2 * POWER
+        quantiles = sum(student_t(level, self.freedom) for level in levels)
+        return math.ceil(self.runs * (quantiles * self.error / math.log(RESOLUTION)) ** 2)
+
+
+def _trimmed(logarithms: Sequence[float]) -> tuple[float, float, int]:
+    """Return the trimmed mean of at least one run, its squared error, and degrees of freedom."""
+    ordered, runs = np.sort(logarithms), len(logarithms)
+    cut = int(TRIMMED * runs)
+    kept = ordered[cut : runs - cut]
+    if runs < 2:
+        return float(kept.mean()), math.nan, 0
+    # Winsorized variance: trimmed runs count as the nearest remaining one.
+    variance = float(np.clip(ordered, kept[0], kept[-1]).var(ddof=1))
+    freedom = len(kept) - 1
+    return float(kept.mean()), variance * (runs - 1) / (len(kept) * freedom), freedom
+
 
 def _change(before: Sequence[float], after: Sequence[float]) -> _Change:
-    sides = _mean(before), _mean(after)
-    difference = sides[1].value - sides[0].value
-    error = math.hypot(*(side.error for side in sides))
+    means, squares, freedoms = zip(_trimmed(before), _trimmed(after), strict=True)
     # Degrees of freedom by Welch and Satterthwaite, rounded down.
-    freedoms = [_kept(side.runs) - 1 for side in sides]
-    squares = [side.error**2 for side in sides]
     parts = sum(square**2 / count for square, count in zip(squares, freedoms, strict=True))
-    freedom = max(1, math.floor(sum(squares) ** 2 / parts + 1e-9)) if parts else sum(freedoms)
-    p_value = student_p(difference / error, freedom) if error else float(not difference)
-    deviation = math.hypot(*(side.deviation for side in sides)) / math.sqrt(2)
-    half_width = student_t(0.05, freedom) * error
-    return _Change(difference, half_width, p_value, deviation, min(side.runs for side in sides))
-
-
-def _kept(runs: int) -> int:
-    return runs - 2 * int(TRIMMED * runs)
-
-
-@cache
-def _shrinkage(runs: int) -> float:
-    """Return the Winsorized standard deviation of normal numbers of standard deviation 1."""
-    share = (runs - _kept(runs)) / 2 / runs
-    if not share:
-        return 1.0
-    end = NormalDist().inv_cdf(1 - share)
-    within = 1 - 2 * share - 2 * end * NormalDist().pdf(end)
-    return math.sqrt(within + 2 * share * end**2)
-
-
-def _error(variance: float, runs: int) -> float:
-    """Return the standard error of a trimmed mean of at least two runs."""
-    kept = _kept(runs)
-    return math.sqrt(variance * (runs - 1) / (kept * (kept - 1)))
+    freedom = max(1, math.floor(sum(squares) ** 2 / parts + 1e-9)) if parts else int(sum(freedoms))
+    runs = min(len(before), len(after))
+    return _Change(means[1] - means[0], math.sqrt(sum(squares)), freedom, runs)
 
 
 def compare_runs(sides: Mapping[str, Side] | Side | Iterable[Side], *others: Side) -> pd.DataFrame:
@@ -185,43 +159,6 @@ def compare_runs(sides: Mapping[str, Side] | Side | Iterable[Side], *others: Sid
     return comparison
 
 
-def deviation(seconds: Iterable[float]) -> float:
-    """Return the standard deviation of the logarithms of the medians of runs, at least two.
-
-    It is estimated without the trimmed runs, so a single slow run changes it little.
-    """
-    return _mean([math.log(value) for value in seconds]).deviation
-
-
-def runs_needed(deviation: float, rows: int) -> int:
-    """Return the runs of a side that find a ratio of RESOLUTION with a probability of POWER.
-
-    `deviation` is that of runs of the same code, and `rows` the number of compared rows.
-    MAX_RUNS + 1 if MAX_RUNS are too few.
-    """
-    counts = range(2, MAX_RUNS + 1)
-    enough = (runs for runs in counts if detectable_ratio(deviation, runs, rows) <= RESOLUTION)
-    return next(enough, MAX_RUNS + 1)
-
-
-def detectable_ratio(deviation: float, runs: int, rows: int) -> float:
-    """Return the ratio that `runs` runs of each side find with a probability of POWER.
-
-    At least FLOOR. The other parameters are those of `runs_needed`.
-    """
-    quantiles = _quantiles(2 * _kept(runs) - 2, rows)
-    # Bounded, because the exponential of a large deviation is not a float.
-    variance = (deviation * _shrinkage(runs)) ** 2
-    exponent = min(10.0, quantiles * math.sqrt(2) * _error(variance, runs))
-    return max(FLOOR, math.exp(exponent))
-
-
-@cache
-def _quantiles(freedom: int, rows: int) -> float:
-    """Return the quantile of a test at Holm's strictest level, plus the quantile of its power."""
-    return student_t(SIGNIFICANCE / max(1, rows), freedom) + student_t(2 - 2 * POWER, freedom)
-
-
 def _obstacle(baseline: Sequence[pd.DataFrame], runs: Sequence[pd.DataFrame]) -> str:
     """Return why two sides allow no verdict, or ""."""
     if min(len(baseline), len(runs)) < 2:
@@ -244,15 +181,13 @@ def _compare(
     sides = [[row for row in rows if row["status"] == "ok"] for rows in (before, after)]
     logs = [_logarithms(rows, "median_seconds") for rows in sides]
     cycles = [_typical(_logarithms(rows, "median_cycles")) for rows in sides]
-    seconds = [_typical(values) for values in logs]
+    seconds, counts = list(map(_typical, logs)), list(map(len, logs))
     row: dict[str, Any] = {
-        "base_runs": len(logs[0]), "runs": len(logs[1]), "base_median_seconds": seconds[0],
+        "base_runs": counts[0], "runs": counts[1], "base_median_seconds": seconds[0],
         "median_seconds": seconds[1], "ratio": seconds[1] / seconds[0],
-        "low": math.nan, "high": math.nan, "base_median_cycles": cycles[0],
-        "median_cycles": cycles[1], "cycles_ratio": cycles[1] / cycles[0],
-        "verdict": "", "reason": obstacle, "more_runs": None,
+        "base_median_cycles": cycles[0], "median_cycles": cycles[1],
+        "cycles_ratio": cycles[1] / cycles[0], "verdict": "", "reason": obstacle,
     }  # fmt: skip
-    counts = [len(values) for values in logs]
     if not all(counts):
         side = "the first side" if not counts[0] else "this side"
         return row | {"reason": f"not measured in {side}"}, None
@@ -271,24 +206,24 @@ def _logarithms(rows: Iterable[Mapping[Any, Any]], name: str) -> list[float]:
 
 
 def _typical(logarithms: Sequence[float]) -> float:
-    return math.exp(_mean(logarithms).value) if logarithms else math.nan
+    return math.exp(_trimmed(logarithms)[0]) if logarithms else math.nan
 
 
 def _judge(change: _Change, p_value: float, rows: int) -> dict[str, Any]:
     """Return the verdict on a change, and the number of runs that an undecided one needs."""
     size, half_width = abs(change.difference), change.half_width
     if p_value < SIGNIFICANCE and size >= math.log(FLOOR):
-        return {"verdict": SLOWER if change.difference > 0 else FASTER, "more_runs": 0}
+        return {"verdict": "slower" if change.difference > 0 else "faster", "more_runs": 0}
     # Both ends of the interval are checked, and a change above the floor must not be significant
     # alone: it is then one that only the correction for the number of rows leaves open.
     if size + half_width <= math.log(RESOLUTION) and (size < math.log(FLOOR) or size < half_width):
-        return {"verdict": SAME, "more_runs": 0}
-    runs, needed = change.runs, runs_needed(change.deviation, rows)
+        return {"verdict": "no difference", "more_runs": 0}
+    runs, needed = change.runs, change.runs_needed(rows)
     more = min(max(1, needed - runs), max(FEW_RUNS, runs))
     reason = f"about {more} more run{'s'[: more > 1]} of each side"
     if needed > MAX_RUNS:
         reason += ", or a quieter machine"
-    return {"verdict": UNDECIDED, "reason": reason, "more_runs": more}
+    return {"verdict": "undecided", "reason": reason, "more_runs": more}
 
 
 def _facts(runs: Sequence[pd.DataFrame]) -> dict[str, Any]:
@@ -329,32 +264,29 @@ def summary(sides: Mapping[str, Mapping[str, Any]]) -> str:
     differing = [
         name for name in _LABELS if len({str(facts.get(name)) for facts in sides.values()}) > 1
     ]
-    lines = [f"{name}: {_side(facts, differing)}" for name, facts in sides.items()]
-    first, *others = (facts["libraries"] for facts in sides.values())
-    common = {name: [side.get(name, of) for side in others] for name, of in first.items()}
-    if changed := [name for name, of in common.items() if set(of) - {first[name]}]:
+    lines = []
+    for name, side in sides.items():
+        values = [*_texts(side, differing), f"{side['runs']} run{'s'[: side['runs'] > 1]}"]
+        if ratio := side["median_over_min"]:
+            values.append(f"median/min of verifications {ratio:.2f}")
+        lines.append(f"{name}: {', '.join(values)}")
+    first, *others = sides.values()
+    digests = first["libraries"]
+    if changed := [
+        name for name, of in digests.items()
+        if any(side["libraries"].get(name, of) != of for side in others)
+    ]:  # fmt: skip
         lines.append(f"different builds: {', '.join(changed)}")
-    first = next(iter(sides.values()))
-    shared = [
-        f"{_LABELS[name]} {_short(name, first[name])}"
-        for name in _LABELS
-        if name not in differing and first.get(name)
-    ]
+    shared = _texts(first, [name for name in _LABELS if name not in differing])
     return "\n".join([*lines, f"all sides: {', '.join(shared)}"])
 
 
-def _side(facts: Mapping[str, Any], names: Sequence[str]) -> str:
-    count, ratio = facts["runs"], facts["median_over_min"]
-    values = [f"{_LABELS[name]} {_short(name, facts[name])}" for name in names if facts.get(name)]
-    noise = f"median/min of verifications {ratio:.2f}" if ratio else ""
-    return ", ".join(filter(None, [*values, f"{count} run{'s'[: count > 1]}", noise]))
-
-
-def _short(name: str, value: Any) -> str:
-    """Return a fact of provenance: seven digits of a commit, a date without its time zone."""
-    text = str(value)
-    if name == "commit":
-        return text[:7] + "-dirty" * text.endswith("-dirty")
-    if name == "date":
-        return " to ".join(date[:16].replace("T", " ") for date in text.split(" to "))
-    return text
+def _texts(facts: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """Return known facts with labels: seven digits of a commit, dates without their time zone."""
+    texts = {name: str(facts[name]) for name in names if facts.get(name)}
+    if "commit" in texts:
+        texts["commit"] = texts["commit"][:7] + "-dirty" * texts["commit"].endswith("-dirty")
+    if "date" in texts:
+        dates = texts["date"].split(" to ")
+        texts["date"] = " to ".join(date[:16].replace("T", " ") for date in dates)
+    return [f"{_LABELS[name]} {text}" for name, text in texts.items()]

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from pqchain import algorithms as registry
-from pqchain import crypto, results
+from pqchain import crypto
 from pqchain.algorithms import DECODE_KEY, GIVEN, OPERATIONS, Algorithm
 from pqchain.bench import presets, variation
 from pqchain.bench.presets import PresetName
@@ -38,7 +38,6 @@ def measure(
     preset: PresetName | None = None,
     rounds: int | None = None,
     progress: bool = False,
-    keep_samples: bool = False,
     keep_rounds: bool = False,
     fresh: bool = True,
     warn: bool = True,
@@ -58,9 +57,8 @@ def measure(
     mad_seconds (median absolute deviation), min_seconds, p95_seconds, median_cycles (time-stamp
     counter at its constant rate; NaN where unknown), status ("ok", "unsupported", "failed") and
     reason (of the status, or a note). "decode_key" is measured if it is named.
-    `attrs["provenance"]` describes machine and run; with `keep_samples`, `attrs["samples"]` is the
-    frame of all samples, warm-up labelled, and with `keep_rounds`, `attrs["rounds"]` is a list of
-    such frames of single rounds. `implementations` may be those of each algorithm, instead of
+    `attrs["provenance"]` describes machine and run; with `keep_rounds`, `attrs["rounds"]` is a list
+    of the frames of single rounds. `implementations` may be those of each algorithm, instead of
     `algorithms`.
 
     Raises UnknownAlgorithm, UnknownImplementation, and UsageError for empty lists and for an
@@ -115,10 +113,6 @@ def measure(
     if keep_rounds:
         apart = ([cell.only(index) for cell in cells] for index in range(chosen.rounds))
         frame.attrs["rounds"] = [_frame(each, provenance) for each in apart]
-    if keep_samples:
-        measured = (cell for cell in cells if cell.rounds)
-        numbered = (cell.samples.reset_index().assign(**cell.names) for cell in measured)
-        frame.attrs["samples"] = results.joined(numbered, variation.SAMPLES)
     if warn:
         variation.announce(frame)
     return frame

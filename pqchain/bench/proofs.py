@@ -8,14 +8,10 @@ the process may use.
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import re
-import shutil
-import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -26,6 +22,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain.bench.timing import timed
+from pqchain.crypto import isolation
 from pqchain.errors import CryptoFailure, UsageError
 from pqchain.installation import install_command
 from pqchain.results import Contract, machine
@@ -50,7 +47,9 @@ TIMED_SIGNATURES = 32
 """Signatures whose signing and verification are timed, one after the other."""
 
 _ROW_BYTES = 32 + 32 + 2404
-"""Public key, message and signature in the file between the processes."""
+"""Public key, message and signature in the files between the processes."""
+
+_LIMIT_SECONDS = 86_400.0
 
 _CLAIM_BYTES = 64
 """Public key and message of each signature, which a proof repeats."""
@@ -74,9 +73,7 @@ def parse_sizes(text: Sequence[str]) -> list[tuple[int, int]]:
     return sizes
 
 
-def measure_proofs(
-    sizes: Sequence[tuple[int, int]], *, signatures: Path | None = None
-) -> pd.DataFrame:
+def measure_proofs(sizes: Sequence[tuple[int, int]]) -> pd.DataFrame:
     """Sign, aggregate and verify leanXMSS signatures for each size of `parse_sizes`.
 
     Returns a frame, one row per size: algorithm, version (of py-lean-pq), signatures, children
@@ -87,15 +84,14 @@ def measure_proofs(
     setup_peak_bytes (tables of the prover, once per process), peak_bytes (memory of the process
     that proves); status ("ok", "unsupported", "failed") and reason. Without the package or a
     processor that it needs, one row with the reason. Signing takes a third of a processor second
-    per signature; `signatures` is a file that keeps them for later runs with the same version.
+    per signature.
     """
     if reason := unavailable_reason():
         frame = PROOFS.frame([_row(status="unsupported", reason=reason)])
     else:
         with tempfile.TemporaryDirectory() as folder:
-            file = str(signatures or Path(folder) / "signatures")
-            signed = _signed(max(children * count for children, count in sizes), file)
-            frame = PROOFS.frame(_measured(size, file, signed) for size in sizes)
+            signed = _signed(max(children * count for children, count in sizes), folder)
+            frame = PROOFS.frame(_measured(*size, folder, signed) for size in sizes)
     frame.attrs["provenance"] = {**machine.provenance(), "preset": "one proof per size"}
     return frame
 
@@ -118,51 +114,36 @@ def _row(**known: Any) -> dict[str, Any]:
     return {"signatures": 0, "children": 0, "cores": cores} | texts | known
 
 
-def _measured(size: tuple[int, int], file: str, signed: dict[str, Any]) -> dict[str, Any]:
-    children, count = size
-    row = _row(
-        version=version(PACKAGE),
-        signatures=children * count,
-        children=children if children > 1 else 0,
-        **signed,
-    )
+def _measured(children: int, count: int, folder: str, signed: dict[str, Any]) -> dict[str, Any]:
+    merged = {"signatures": children * count, "children": children if children > 1 else 0}
+    row = _row(version=version(PACKAGE), **merged, **signed)
     try:
-        return row | _child("prove", children, count, file)
+        return row | _child("prove", folder, children=children, count=count)
     except CryptoFailure as error:
         return row | {"status": "failed", "reason": str(error)}
 
 
-def _signed(count: int, file: str) -> dict[str, Any]:
-    """Sign `count` messages into the file, if it has fewer; return the times of some signatures."""
-    with tempfile.TemporaryDirectory() as folder:
-        timed_part = f"{folder}/timed"
-        times = _child("sign", 0, min(count, TIMED_SIGNATURES), timed_part)
-        if not Path(file).exists():
-            shutil.copyfile(timed_part, file)
-        known = Path(file).stat().st_size // _ROW_BYTES
-        os.truncate(file, known * _ROW_BYTES)  # a run that was stopped may leave a part of a row
-        # The others are not timed and are signed on all processors: one takes a third of a second.
-        cores = len(os.sched_getaffinity(0))
-        ends = [known + max(count - known, 0) * part // cores for part in range(cores + 1)]
-        edges = itertools.pairwise(ends)
-        parts = [(start, end, f"{folder}/{start}") for start, end in edges if start < end]
-        with ThreadPoolExecutor(cores) as pool:
-            list(pool.map(lambda part: _child("sign", *part), parts))
-        with Path(file).open("ab") as rows:
-            for *_, part in parts:
-                rows.write(Path(part).read_bytes())
+def _signed(count: int, folder: str) -> dict[str, Any]:
+    """Sign `count` messages into files of the folder; return the times of the first signatures."""
+    timed_count = min(count, TIMED_SIGNATURES)
+    times = _child("sign", folder, start=0, end=timed_count)
+    # The others are not timed and are signed on all processors: one takes a third of a second.
+    cores = len(os.sched_getaffinity(0))
+    ends = [timed_count + (count - timed_count) * part // cores for part in range(cores + 1)]
+    parts = [part for part in itertools.pairwise(ends) if part[0] < part[1]]
+    with ThreadPoolExecutor(cores) as pool:
+        list(pool.map(lambda part: _child("sign", folder, start=part[0], end=part[1]), parts))
     return times
 
 
-def _child(*arguments: object) -> dict[str, Any]:
+def _child(step: str, folder: str, **counts: Any) -> dict[str, Any]:
     """Run a step of this module in a process of its own; return its result."""
-    command = [sys.executable, "-m", "pqchain.bench.proofs", *map(str, arguments)]
-    child = subprocess.run(command, capture_output=True, text=True)
-    if child.returncode:
-        # A prover without memory is killed: -9.
-        last = child.stderr.strip().splitlines()[-1:] or [f"exit code {child.returncode}"]
-        raise CryptoFailure(f"{PACKAGE} could not {arguments[0]}: {last[0]}")
-    result: dict[str, Any] = json.loads(child.stdout)
+    try:
+        result: dict[str, Any] = isolation.call(
+            f"{__name__}:{step}", limit_seconds=_LIMIT_SECONDS, folder=folder, **counts
+        )
+    except CryptoFailure as error:  # a prover without memory is killed
+        raise CryptoFailure(f"{PACKAGE} could not {step}: {error}") from error
     return result
 
 
@@ -173,21 +154,24 @@ def _peak_bytes() -> float:
     return float(match[1]) * 1024 if match else float("nan")
 
 
-def _sign(start: int, end: int, file: str) -> dict[str, float]:
-    """Write public key, message and signature of the leaves from `start` to `end` of one key."""
+def sign(folder: str, start: int, end: int) -> dict[str, float]:
+    """Write public key, message and signature of the leaves from `start` to `end` of one key.
+
+    Runs in the child, as `prove`. The file is named so that names sort as leaves do.
+    """
     import py_lean_pq as lean
 
     key = lean.XmssSecretKey.from_seed(bytes(32))
     # The tree of the first leaves, which the first signature would compute otherwise.
     key.prepare(start)
     signing, verifying = [], []
-    with Path(file).open("wb") as rows:
+    with (Path(folder) / f"{start:08}").open("wb") as rows:
         for leaf in range(start, end):
             message = leaf.to_bytes(32, "big")
             seconds, signature = timed(key.sign, message, leaf)
             row = key.public_key + message + signature
             if len(row) != _ROW_BYTES:
-                raise SystemExit(f"a signature must have 2404 bytes; got {len(signature)}")
+                raise CryptoFailure(f"a signature must have 2404 bytes; got {len(signature)}")
             rows.write(row)
             signing.append(seconds)
             verifying.append(timed(lean.xmss_verify, key.public_key, message, signature)[0])
@@ -198,13 +182,14 @@ def _sign(start: int, end: int, file: str) -> dict[str, float]:
     }
 
 
-def _prove(children: int, count: int, file: str) -> dict[str, float]:
+def prove(folder: str, children: int, count: int) -> dict[str, float]:
     """Prove signatures, or merge proofs; decode and verify the result."""
     import py_lean_pq as lean
 
-    with Path(file).open("rb") as rows:
-        data = [rows.read(_ROW_BYTES) for _ in range(children * count)]
-    claims = [(row[:32], row[32:64], row[64:]) for row in data]
+    data = b"".join(path.read_bytes() for path in sorted(Path(folder).iterdir()))
+    starts = range(0, children * count * _ROW_BYTES, _ROW_BYTES)
+    rows = [data[start : start + _ROW_BYTES] for start in starts]
+    claims = [(row[:32], row[32:64], row[64:]) for row in rows]
     setup_seconds, _ = timed(lean.setup)
     setup_peak = _peak_bytes()
     inputs: dict[str, Any] = {"xmss": claims}
@@ -217,7 +202,7 @@ def _prove(children: int, count: int, file: str) -> dict[str, float]:
     encoded = proof.to_bytes()
     verified = [timed(lean.Aggregate.from_bytes, encoded) for _ in range(5)]
     if sorted(verified[0][1].xmss_claims) != sorted((key, message) for key, message, _ in claims):
-        raise SystemExit("the proof must cover the signatures; it does not")
+        raise CryptoFailure("the proof must cover the signatures; it does not")
     return {
         "prove_seconds": seconds,
         "prove_cpu_seconds": after.user + after.system - before.user - before.system,
@@ -228,9 +213,3 @@ def _prove(children: int, count: int, file: str) -> dict[str, float]:
         "setup_peak_bytes": setup_peak,
         "peak_bytes": _peak_bytes(),
     }
-
-
-if __name__ == "__main__":
-    step, *counts, path = sys.argv[1:]
-    steps: dict[str, Callable[..., Any]] = {"sign": _sign, "prove": _prove}
-    json.dump(steps[step](*map(int, counts), path), sys.stdout)

@@ -107,7 +107,7 @@ def save(measurements: pd.DataFrame, place: Path | None = None) -> Path:
     if not ratio <= bound:
         found.append(
             f"median/min of the verifications must be at most {bound:g}; got {ratio:.2f}, so other "
-            "programs slowed down the run. Stop them and check by `pqchain doctor --noise`"
+            "programs slowed down the run. Stop them"
         )
     if failed := sorted(set(measurements.loc[measurements["status"] == "failed", "algorithm"])):
         found.append(f"no operation may fail; got failures of {', '.join(failed)}")

@@ -206,17 +206,6 @@ def _intervals(ends: pd.DataFrame, missing: str) -> list[str]:
     return [missing if figures.MISSING in pair else " to ".join(pair) for pair in pairs]
 
 
-def quartile_table(quartiles: pd.DataFrame) -> Table:
-    """Return a table of a frame of `quartiles`, in cycles and in SUPERCOP's column order."""
-    cycles: list[Column | str] = [
-        Column(title, "cycles", True, figures.integer, f"{name}_cycles")
-        for title, name in (("25 %", "q1"), ("50 %", "median"), ("75 %", "q3"))
-    ]
-    columns = ["algorithm", _IMPLEMENTATION, "operation", *cycles, Column("samples", numeric=True)]
-    note = "Cycles of the time-stamp counter at its constant rate; none where Python was timed."
-    return Table.of(quartiles, columns, notes=(note,))
-
-
 def compared_table(compared: pd.DataFrame) -> Table:
     """Return a table of the comparison that `compare_runs` returns."""
     columns: list[Column | str] = ["algorithm", _IMPLEMENTATION, "operation"]

@@ -10,31 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pqchain import results
 from pqchain.bench import presets
 from pqchain.costs import CostTable
 from pqchain.errors import markdown, visible
 from pqchain.render.notebook import Output
-from pqchain.results import Contract, machine
+from pqchain.results import machine
 from pqchain.results.measurements import choose
 from pqchain.results.statistics import MAX_MEDIAN_OVER_MIN as MAX_MEDIAN_OVER_MIN
 
 _log = logging.getLogger("pqchain.bench")
-
-SAMPLES = Contract.of(
-    "samples",
-    ("str", "algorithm implementation operation"),
-    ("Int64", "index"),
-    ("bool", "warmup"),
-    ("float64", "seconds cycles"),
-)
-
-QUARTILES = Contract.of(
-    "quartiles",
-    ("str", "algorithm implementation operation"),
-    ("Int64", "samples"),
-    ("float64", "q1_cycles median_cycles q3_cycles q1_seconds median_seconds q3_seconds"),
-)
 
 
 def median_over_min(measurements: pd.DataFrame) -> float:
@@ -189,27 +173,6 @@ def spread(table: CostTable, measurements: pd.DataFrame) -> Iterator[tuple[str, 
             middle, deviation = row["median_seconds"], row["mad_seconds"]
             if middle and math.isfinite(middle) and math.isfinite(deviation):
                 yield algorithm, f"{operation}_seconds", 1.4826 * deviation / middle
-
-
-def quartiles(samples: pd.DataFrame) -> pd.DataFrame:
-    """Return quartiles and median of the cycles of each operation, as SUPERCOP prints them.
-
-    Takes the samples that `measure(keep_samples=True)` keeps in `attrs["samples"]`; warm-up samples
-    are left out. Columns: algorithm, implementation, operation, samples, q1_cycles, median_cycles,
-    q3_cycles (of the time-stamp counter at its constant rate; NaN where unknown), q1_seconds,
-    median_seconds and q3_seconds. Raises DataError for another frame.
-    """
-    counted = results.check(samples, SAMPLES).query("not warmup")
-    names = ["algorithm", "implementation", "operation"]
-    rows = []
-    for key, group in counted.groupby(names, sort=False):
-        row: dict[str, Any] = dict(zip(names, key, strict=True)) | {"samples": len(group)}
-        for unit in ("cycles", "seconds"):
-            values = np.quantile(group[unit], (0.25, 0.5, 0.75))
-            columns = (f"q1_{unit}", f"median_{unit}", f"q3_{unit}")
-            row |= dict(zip(columns, map(float, values), strict=True))
-        rows.append(row)
-    return QUARTILES.frame(rows)
 
 
 def header(measurements: pd.DataFrame | None = None) -> Output:

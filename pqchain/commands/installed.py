@@ -99,7 +99,6 @@ def _show_implementations(form: values.Format) -> int:
 
 def doctor(
     *,
-    noise: bool = False,
     example: bool = False,
     library: Path | None = None,
     form: values.Format = values.TEXT,
@@ -109,8 +108,6 @@ def doctor(
     Exit code 1 if a part is broken or an essential one is missing.
 
     Args:
-        noise: instead of the parts, check the noise of measured times: for a minute, compare runs
-            of the same code
         example: instead, print an example in C of a library with your own signature scheme or KEM,
             and the commands that build it
         library: instead, check every scheme of your shared library, each check in its own process:
@@ -118,16 +115,13 @@ def doctor(
 
     Examples:
       pqchain doctor
-      pqchain doctor --noise                   before `pqchain compare`: which changes can be found?
       pqchain doctor --example > mine.c
       pqchain doctor --library libmine.so
 
     Use the library by --scheme ./libmine.so of bench, chain, consensus, gas, study and others.
     """
-    if noise + example + (library is not None) > 1:
-        raise UsageError("--noise, --example and --library exclude each other; give one")
-    if noise:
-        return _noise(form)
+    if example and library is not None:
+        raise UsageError("--example and --library exclude each other; give one")
     # Imported here, because the list of algorithms needs no library.
     from pqchain.crypto import diagnosis
 
@@ -169,17 +163,6 @@ def _check_library(form: values.Format, library: Path) -> int:
     ok = all(finding.passed for finding in findings)
     facts = {"ok": ok, "findings": list(map(asdict, findings))}
     return console.show(form, facts, Table(columns=columns, rows=rows), ok=ok)
-
-
-def _noise(form: values.Format) -> int:
-    """Show the noise of this machine; fail if its times are too noisy to publish or to rank."""
-    from pqchain.bench import noise
-
-    console.print_stderr(f"Measuring for about {noise.SECONDS} seconds.")
-    level = noise.measure_noise(progress=console.is_interactive())
-    bound = noise.MAX_MEDIAN_OVER_MIN
-    data = asdict(level) | {"max_median_over_min": bound}
-    return console.show(form, data, level.text(), ok=level.median_over_min <= bound)
 
 
 def _text(findings: list[Diagnosis]) -> Iterator[str]:

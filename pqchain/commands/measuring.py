@@ -24,11 +24,9 @@ def bench(
     implementation: values.Names = (),
     scheme: values.Schemes = (),
     proofs: values.Names = (),
-    signatures: Path | None = None,
     preset: values.Preset | None = None,
     append: values.TableFile | None = None,
     submit: Path | None = None,
-    cycles: bool = False,
     resume: bool = False,
     output: values.Output | None = None,
     form: values.Format = values.TEXT,
@@ -45,18 +43,15 @@ def bench(
         implementation: see `pqchain algorithms --implementations`; default: all
         proofs: instead of operations, measure proofs of so many leanXMSS signatures, or merged
             ones (2x64), by py-lean-pq; signing takes a third of a second each
-        signatures: with --proofs: keep the signatures in this file, or use those that it has
         append: append the run, with date and commit, to a history, which `pqchain compare`
             compares or plots over time
         submit: measure everything with preset paper and write FOLDER/MACHINE for
             data/measurements; refused on a busy machine or with uncommitted changes
-        cycles: show quartiles and median in cycles, as SUPERCOP does
         resume: use what was measured here in the last 30 days, such as by an interrupted run
 
     Examples:
       pqchain bench --algorithm Falcon-512,ML-DSA-44 --operation sign,verify
       pqchain bench --scheme ./libmine.so                       time your own code
-      pqchain bench --algorithm Falcon-512 --cycles --latex     quartiles for a paper
       pqchain bench --proofs 16,64,256,2x64                     proofs that aggregate signatures
       pqchain bench --append history.csv                        history for `pqchain compare`
       pqchain bench --submit data/measurements                  for a pull request
@@ -66,19 +61,17 @@ def bench(
         "scheme": scheme,
     }  # fmt: skip
     if proofs:
-        others = {"append": append, "cycles": cycles, "resume": resume, "submit": submit}
+        others = {"append": append, "resume": resume, "submit": submit}
         _exclude("--proofs cannot be combined with", {**asked, **others})
         from pqchain.bench import proofs as proving
         from pqchain.bench import tables
 
-        frame = proving.measure_proofs(proving.parse_sizes(proofs), signatures=signatures)
+        frame = proving.measure_proofs(proving.parse_sizes(proofs))
         console.save(frame, output)
         return console.show_measurements(form, "proofs", frame, tables.proof_table(frame))
-    if signatures is not None:
-        raise UsageError("--signatures is for --proofs; add it, or leave --signatures out")
     names = console.algorithm_names(algorithm, console.register_schemes(scheme)) or None
     # Imported after the names are checked, so that a wrong name is rejected quickly.
-    from pqchain.bench import operations, runs, stored, tables, variation
+    from pqchain.bench import operations, runs, stored, tables
 
     if submit is not None:
         _exclude("--submit measures everything; leave out", asked)
@@ -91,21 +84,15 @@ def bench(
             names,
             list(operation) or None,
             list(implementation) or None,
-            keep_samples=cycles,
             warn=False,  # shown with the table, and in --json
             **options,
         )
-        samples = measurements.attrs.pop("samples", None)
         console.save(measurements, output)
         if submit is not None:
             console.print_stderr(f"Saved: {stored.save(measurements, submit).parent}")
         if append is not None:
             runs.append(measurements, append)
             console.print_stderr(f"Added to: {append}")
-    if samples is not None:
-        quartiles = variation.quartiles(samples)
-        table = tables.quartile_table(quartiles)
-        return console.show_measurements(form, "quartiles", measurements, table, rows=quartiles)
     table = tables.operation_table(measurements)
     return console.show_measurements(form, "measurements", measurements, table)
 

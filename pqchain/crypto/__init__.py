@@ -6,7 +6,7 @@ from pqchain import algorithms
 from pqchain.algorithms import Algorithm
 from pqchain.crypto import classical
 from pqchain.crypto.interface import Kem, RecoverableSigner, Signer
-from pqchain.crypto.isolation import IsolatedKem, IsolatedSigner
+from pqchain.crypto.isolation import IsolatedSigner
 from pqchain.crypto.liboqs import LiboqsKem, LiboqsSigner
 from pqchain.crypto.native import (
     DEFAULT,
@@ -92,8 +92,6 @@ def open_signer(name: str, implementation: str | None = None) -> Signer:
 def open_kem(name: str, implementation: str | None = None) -> Kem:
     """Open a KEM: `open_kem("ML-KEM-512").encapsulate(public_key)`; see `open_signer`."""
     algorithm, chosen = _choose(name, implementation)
-    if algorithms.implementation(chosen).location:
-        return IsolatedKem(algorithm, chosen)
     return (LiboqsKem if chosen == DEFAULT else NativeKem)(algorithm, chosen)
 
 

@@ -1,4 +1,4 @@
-"""User code in child interpreters: calls with a timeout, and the signers and KEMs based on them.
+"""User code in child interpreters: calls with a timeout, and the signer based on them.
 
 Code that crashes, exits, hangs or prints causes one CryptoFailure in the caller, at the first call
 and at any later one. A call takes about 0.1 ms more than in this process; benchmarks therefore make
@@ -20,11 +20,11 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from time import monotonic
-from typing import Any, NoReturn
+from typing import Any
 
 from pqchain import algorithms, errors, installation
 from pqchain.crypto.child import Child, exit_reason
-from pqchain.crypto.interface import Columns, Kem, Scheme, Signer
+from pqchain.crypto.interface import Columns, Signer
 from pqchain.errors import CryptoFailure, PqchainError, UsageError
 
 LIMIT_VARIABLE = "PQCHAIN_USER_CODE_SECONDS"
@@ -122,7 +122,7 @@ def call(
         limit_seconds = user_limit_seconds() + _SLOWDOWN * expected_seconds
     key = (os.getpid(), *locations)
     try:
-        child = (_take(key) if keep else None) or _Interpreter(key, locations, limit_seconds)
+        child = (_take(key) if keep else None) or _Interpreter(key, limit_seconds)
         result = child.call(function, limit_seconds, arguments)
     except CryptoFailure as error:
         if not locations:
@@ -140,8 +140,7 @@ def call(
     with _lock:
         _idle.append(child)
         # The least recently used children are ended.
-        surplus = _idle[:-_MAX_CHILDREN]
-        del _idle[: len(surplus)]
+        surplus = [_idle.pop(0) for _ in _idle[_MAX_CHILDREN:]]
     end_all(surplus)
     return result
 
@@ -159,18 +158,14 @@ def forget(location: str) -> None:
 class _Interpreter(Child):
     """A child that runs `serve`."""
 
-    def __init__(
-        self, key: tuple[object, ...], locations: Sequence[str], limit_seconds: float
-    ) -> None:
+    def __init__(self, key: tuple[Any, ...], limit_seconds: float) -> None:
         # Same module path as here; without PYTHONSAFEPATH, -m would put the current folder first.
         # An empty entry means the current folder too, whose files must not be imported.
         path = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path if entry)
         environment = {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
-        super().__init__(
-            [sys.executable, "-m", "pqchain.crypto.isolation"], environment=environment
-        )
+        super().__init__([sys.executable, "-m", __name__], environment=environment)
         self.key = key
-        for location in locations:
+        for location in key[1:]:
             self.call("pqchain.schemes:register", limit_seconds, {"user_scheme": location})
 
     def call(self, function: str, limit_seconds: float, arguments: dict[str, Any]) -> Any:
@@ -213,12 +208,10 @@ _idle: list[_Interpreter] = []
 """Idle children; their keys begin with the parent's id, as a fork must not use its parent's."""
 
 
-def _take(key: tuple[object, ...]) -> _Interpreter | None:
+def _take(key: tuple[Any, ...]) -> _Interpreter | None:
     with _lock:
-        child = next((child for child in _idle if child.key == key), None)
-        if child is not None:
-            _idle.remove(child)
-    return child
+        index = next((i for i, child in enumerate(_idle) if child.key == key), None)
+        return None if index is None else _idle.pop(index)
 
 
 def end_all(children: Iterable[_Interpreter]) -> None:
@@ -246,14 +239,6 @@ def serve() -> None:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(2, 1)
         faulthandler.enable()  # on a crash, the traceback on stderr has the line for the parent
-        exit_at_once = os._exit
-
-        # os._exit of user code leaves no exception; the traceback tells the parent the line.
-        def traced_exit(status: int) -> NoReturn:
-            faulthandler.dump_traceback()
-            exit_at_once(status)
-
-        os._exit = traced_exit
         for line in requests:
             request = json.loads(line)
             if "processors" in request:
@@ -280,8 +265,7 @@ _first_uses: dict[tuple[str, str], float | CryptoFailure] = {}
 def first_use_seconds(algorithm: str, implementation: str) -> float:
     """Return the time in seconds of the first use: key pair, signature and two verifications.
 
-    For a KEM: key pair, encapsulation and decapsulation. Measured once per scheme; if that failed,
-    every call raises CryptoFailure.
+    Measured once per scheme; if that failed, every call raises CryptoFailure.
     """
     location = algorithms.implementation(implementation).location
     key = (location, algorithm)
@@ -299,7 +283,9 @@ def first_use_seconds(algorithm: str, implementation: str) -> float:
     return outcome
 
 
-class _Isolated(Scheme):
+class IsolatedSigner(Signer):
+    """A signature scheme of the user, run in a child process."""
+
     # Opening includes the first use: it finds code that does not work before the code is needed,
     # and gives the expected time from which the timeouts of later calls are derived.
     def _prepare(self) -> None:
@@ -314,12 +300,9 @@ class _Isolated(Scheme):
         )  # fmt: skip
 
     def generate_keypair(self) -> tuple[bytes, bytes]:
+        """Return a fresh (public key, secret key)."""
         public_key, secret_key = map(bytes.fromhex, self._perform("generate_keypair"))
         return public_key, secret_key
-
-
-class IsolatedSigner(_Isolated, Signer):
-    """A signature scheme of the user, run in a child process."""
 
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
         return bytes.fromhex(self._perform("sign", message, secret_key))
@@ -332,17 +315,6 @@ class IsolatedSigner(_Isolated, Signer):
         options = {"threads": threads, "stop_at_first": stop_at_first}
         wrong: list[int] = self._perform("verify_batch", *columns, count=len(columns[0]), **options)
         return wrong
-
-
-class IsolatedKem(_Isolated, Kem):
-    """A key-encapsulation mechanism of the user, run in a child process."""
-
-    def _encapsulate(self, public_key: bytes) -> tuple[bytes, bytes]:
-        ciphertext, secret = map(bytes.fromhex, self._perform("encapsulate", public_key))
-        return ciphertext, secret
-
-    def _decapsulate(self, ciphertext: bytes, secret_key: bytes) -> bytes:
-        return bytes.fromhex(self._perform("decapsulate", ciphertext, secret_key))
 
 
 if __name__ == "__main__":

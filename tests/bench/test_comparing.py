@@ -1,17 +1,13 @@
 """Comparison of sides: verdicts, their error rates, and runs that allow none."""
 
-import itertools
 import math
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import optimize
 
 import pqchain as pq
-from pqchain import results
-from pqchain.bench import comparing, runs, tables, variation
-from pqchain.bench.variation import SAMPLES
+from pqchain.bench import comparing, tables
 from pqchain.errors import DataError, UsageError
 from tests import frames
 from tests.frames import run_of
@@ -148,28 +144,6 @@ def test_slow_runs_hide_no_change() -> None:
     assert verdicts(before, side(*quiet, 1.4)) == {"no difference"}
 
 
-def test_deviation_is_that_of_normal_runs_and_ignores_outliers() -> None:
-    """Trimming shrinks a deviation, by less for few runs of which few are trimmed."""
-    rng = np.random.default_rng(4)
-    for count in (4, 5, 8, 9, 40):
-        drawn = [comparing.deviation(draw(rng, count, 0.01)) for _ in range(400)]
-        assert np.sqrt(np.mean(np.square(drawn))) == pytest.approx(0.01, rel=0.12)
-    quiet = draw(rng, 20, 0.01)
-    assert comparing.deviation([*quiet, 1.4]) == pytest.approx(comparing.deviation(quiet), rel=0.3)
-
-
-def test_needed_runs_grow_with_noise_and_rows() -> None:
-    needed = [
-        comparing.runs_needed(deviation, rows)
-        for deviation, rows in itertools.product((0.005, 0.02, 0.05), (1, 100))
-    ]
-    assert needed[0] == 2
-    assert all(few <= many for few, many in itertools.pairwise(needed[::2]))
-    assert all(few < many for few, many in zip(needed[::2], needed[1::2], strict=True))
-    assert comparing.runs_needed(1.0, 1) == comparing.MAX_RUNS + 1
-    assert comparing.detectable_ratio(0.0, 3, 1) == comparing.FLOOR
-
-
 def test_missing_operation_is_a_row_with_a_note() -> None:
     less = [run.query("operation == 'verify'") for run in side(*QUIET)]
     compared = pq.bench.compare_runs({"a": side(*QUIET), "b": less})
@@ -205,31 +179,3 @@ def test_sides_have_their_provenance() -> None:
 def test_incomparable_runs_are_rejected(given: list[pd.DataFrame], message: str) -> None:
     with pytest.raises((UsageError, DataError), match=message):
         pq.bench.compare_runs(given)
-
-
-def test_quartiles_are_those_of_the_counted_samples() -> None:
-    rng = np.random.default_rng(1)
-    parts = []
-    for row in run_of("a").to_dict("records"):
-        seconds = row["median_seconds"] * (1 + 0.02 * rng.standard_normal(41))
-        columns = {name: row[name] for name in runs.KEY} | {"seconds": seconds}
-        columns |= {"index": range(41), "warmup": np.arange(41) == 0, "cycles": seconds * 3e9}
-        parts.append(pd.DataFrame(columns))
-    samples = results.check(pd.concat(parts, ignore_index=True), SAMPLES)
-    result = variation.quartiles(samples)
-    chosen = (samples["operation"] == "sign") & ~samples["warmup"]
-    name = result.loc[1, "implementation"]
-    one = samples[chosen & (samples["implementation"] == name)]
-    row = result[(result["operation"] == "sign") & (result["implementation"] == name)].iloc[0]
-    expected = np.quantile(one["cycles"], (0.25, 0.5, 0.75))
-    assert row[["q1_cycles", "median_cycles", "q3_cycles"]].tolist() == pytest.approx(expected)
-    assert "25 %" in tables.quartile_table(result).text()
-
-
-def test_needed_runs_are_the_fewest_that_suffice() -> None:
-    def missing(deviation: float) -> float:
-        return comparing.detectable_ratio(deviation, comparing.MAX_RUNS, 1) - comparing.RESOLUTION
-
-    limit = optimize.brentq(missing, 1e-4, 1.0)
-    assert comparing.runs_needed(0.999 * limit, 1) == comparing.MAX_RUNS
-    assert comparing.runs_needed(1.001 * limit, 1) == comparing.MAX_RUNS + 1

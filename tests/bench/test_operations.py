@@ -1,14 +1,16 @@
 """The benchmark of operations: its frame, unsupported schemes and failures."""
 
 import dataclasses
+import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from pqchain import plots
+from pqchain import algorithms, plots
 from pqchain.algorithms import ALGORITHMS, SIGNATURE_OPERATIONS
 from pqchain.bench import operations as bench
-from pqchain.bench import presets, rounds
+from pqchain.bench import rounds
 from pqchain.crypto import native, unavailable_reason
 from pqchain.errors import CryptoFailure, UnknownAlgorithm, UnknownImplementation, UsageError
 from pqchain.results import machine
@@ -21,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def test_frame_matches_its_contract_and_has_provenance() -> None:
-    frame = bench.measure("ML-DSA-44", implementations="liboqs-0.13/ref", keep_samples=True)
+    frame = bench.measure("ML-DSA-44", implementations="liboqs-0.13/ref")
     assert list(frame.columns) == list(MEASUREMENT.columns)
     assert list(frame["operation"]) == ["generate_keypair", "sign", "verify"]
     assert (frame["status"] == "ok").all()
@@ -29,14 +31,20 @@ def test_frame_matches_its_contract_and_has_provenance() -> None:
     assert (frame["median_seconds"] <= frame["p95_seconds"]).all()
     assert frame.attrs["provenance"]["preset"] == "quick"
     assert frame.attrs["provenance"]["machine_id"]
-    samples = frame.attrs["samples"]
-    counted = samples[~samples["warmup"]]
-    assert samples["warmup"].sum() == 3 * presets.PRESETS["quick"].rounds
-    for row in frame.itertuples():
-        seconds = counted.loc[counted["operation"] == row.operation, "seconds"]
-        assert row.samples == len(seconds)
-        assert row.median_seconds == np.median(seconds)
-        assert row.mad_seconds == np.median(np.abs(seconds - np.median(seconds)))
+
+
+def test_statistics_are_those_of_the_samples_after_the_warm_up() -> None:
+    seconds = np.random.default_rng(1).random(50)
+    parts = pd.DataFrame({"seconds": [9.0, *seconds], "cycles": math.nan, "warmup": False})
+    parts.loc[0, "warmup"] = True
+    cell = rounds.TimedCell(
+        algorithms.get("Ed25519"), "a/b", "sign", "ok", "", [parts[:20], parts[20:]]
+    )
+    row = bench._row(cell)
+    assert row["samples"] == 50
+    assert row["median_seconds"] == np.median(seconds)
+    assert row["mad_seconds"] == np.median(np.abs(seconds - np.median(seconds)))
+    assert (row["min_seconds"], row["p95_seconds"]) == (seconds.min(), np.quantile(seconds, 0.95))
 
 
 def test_rows_have_notes_on_their_implementation() -> None:
@@ -141,7 +149,7 @@ def test_decoding_a_key_is_a_cost_of_its_own() -> None:
 
 def test_kept_rounds_are_measured_once_unless_they_must_be_fresh(monkeypatch, tmp_path):
     monkeypatch.setenv("PQCHAIN_KEPT", str(tmp_path / "kept"))
-    how = {"preset": "quick", "rounds": 2, "keep_samples": True, "warn": False}
+    how = {"preset": "quick", "rounds": 2, "keep_rounds": True, "warn": False}
     first = bench.measure("Ed25519", "verify", "cryptography/openssl", **how)
     count, samples = [], rounds._measured_round
     monkeypatch.setattr(
@@ -149,7 +157,7 @@ def test_kept_rounds_are_measured_once_unless_they_must_be_fresh(monkeypatch, tm
     )
     kept = bench.measure("Ed25519", "verify", "cryptography/openssl", fresh=False, **how)
     assert not count and kept.equals(first)
-    assert kept.attrs["samples"].equals(first.attrs["samples"])
+    assert kept.attrs["rounds"][1].equals(first.attrs["rounds"][1])
     assert kept.attrs["provenance"]["resumed_rounds"] == 2 * len(first)
     # Another preset, code or round is another measurement.
     bench.measure("Ed25519", "verify", "cryptography/openssl", fresh=False, **how | {"rounds": 3})

@@ -2,7 +2,6 @@
 
 import json
 import math
-from pathlib import Path
 
 import pytest
 
@@ -21,14 +20,11 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     """Replace the child processes by closed forms; return their arguments."""
     calls: list[tuple[object, ...]] = []
 
-    def child(step: str, *arguments: object) -> dict[str, float]:
-        calls.append((step, *arguments[:-1]))
+    def child(step: str, folder: str, **counts: int) -> dict[str, float]:
+        calls.append((step, *counts.values()))
         if step == "sign":
-            start, end = (int(str(argument)) for argument in arguments[:2])
-            Path(str(arguments[-1])).write_bytes(bytes((end - start) * proofs._ROW_BYTES))
             return SIGNED
-        children, count = (int(str(argument)) for argument in arguments[:2])
-        signatures = children * count
+        signatures = counts["children"] * counts["count"]
         if signatures > 1000:
             raise CryptoFailure("py-lean-pq could not prove: exit code -9")
         return {
@@ -64,18 +60,6 @@ def test_each_size_is_a_row_and_is_signed_for_once(installed):
     assert list(frame["status"]) == ["ok", "ok", "failed"]
     assert frame["reason"][2] == "py-lean-pq could not prove: exit code -9"
     assert math.isnan(frame["prove_seconds"][2])
-
-
-def test_kept_signatures_are_not_made_again(installed, tmp_path):
-    file = tmp_path / "signatures"
-    for count in (16, 100, 64):
-        proofs.measure_proofs([(1, count)], signatures=file)
-    signed = sorted((start, end) for step, start, end in installed if step == "sign")
-    # The timed ones are made in each run, the others once.
-    assert [part for part in signed if part[0] == 0] == [(0, 16), (0, 32), (0, 32)]
-    made = [leaf for part in signed if part[0] for leaf in range(*part)]
-    assert made == list(range(16, 100))
-    assert file.stat().st_size == 100 * proofs._ROW_BYTES
 
 
 def test_a_missing_package_or_instruction_is_named(monkeypatch, capsys):

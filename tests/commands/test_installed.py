@@ -1,11 +1,9 @@
 """`pqchain algorithms`, `doctor` and `falcon`."""
 
-import dataclasses
 from unittest.mock import Mock
 
 import pytest
 
-from pqchain.bench import noise
 from pqchain.crypto import diagnosis
 from pqchain.errors import DataError
 from pqchain.works import papers
@@ -60,26 +58,6 @@ def test_doctor_exits_1_only_if_an_essential_part_is_broken(monkeypatch, run):
     assert "Optional parts: 1 broken, 1 missing." in shown
     assert "to fix:   make" in shown
     assert run("doctor --json", 1).data["healthy"] is False
-
-
-def test_noise_is_shown_and_judged(monkeypatch, run):
-    found = noise.Noise(
-        seconds=61.0, runs=30, rows=9, side_runs=8, compared=135, differ=3, undecided=9,
-        deviation=0.012, largest_ratio=1.28, median_over_min=1.03, detectable_ratio=1.04,
-        runs_for_resolution=6,
-    )  # fmt: skip
-    monkeypatch.setattr(noise, "measure_noise", lambda progress: found)
-    shown = run("doctor --noise").out
-    assert "2.2% of 135 rows (0.5% to 6.4%)" in shown
-    assert "1.2%, at most 28.0%" in shown
-    assert "4.0% with 8 runs of each side" in shown
-    assert "6 of each side" in shown
-    busy = dataclasses.replace(found, median_over_min=1.4, runs_for_resolution=101)
-    monkeypatch.setattr(noise, "measure_noise", lambda progress: busy)
-    assert "1.40, above 1.1: times are not ranked" in (shown := run("doctor --noise", 1).out)
-    assert "more than 100 of each side" in shown
-    data = run("doctor --noise --json", 1).data
-    assert (data["median_over_min"], data["max_median_over_min"]) == (1.4, 1.1)
 
 
 @pytest.mark.native
