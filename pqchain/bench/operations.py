@@ -214,7 +214,7 @@ def _row(cell: TimedCell) -> dict[str, Any]:
         return row | dict.fromkeys(names, given) | {"status": "ok", "reason": source}
     if cell.status != "ok":
         return row  # without times
-    counted = cell.samples.query("not warmup")
+    counted = pd.concat(cell.rounds, ignore_index=True).query("not warmup")
     seconds = counted["seconds"].to_numpy()
     median, deviation = median_and_mad(seconds)
     return row | {

@@ -65,11 +65,6 @@ class TimedCell:
         return replace(self, rounds=self.rounds[index : index + 1])
 
     @property
-    def samples(self) -> pd.DataFrame:
-        """The samples of all rounds."""
-        return pd.concat(self.rounds, ignore_index=True)
-
-    @property
     def timing_note(self) -> str:
         """Note on rows that the C loop does not time."""
         if self.operation == DECODE_KEY:

@@ -45,19 +45,14 @@ def concat_runs(runs: Mapping[str, Run] | Side, *others: Run) -> pd.DataFrame:
     machine, or their file if two are of one machine; those of a history after their date. Raises
     DataError.
     """
-    named = named_runs(runs, *others)
+    if isinstance(runs, Mapping):
+        named = {name: frame for name, run in runs.items() for _, frame in _load(run)}
+    else:
+        named = _named(_load([runs, *others] if isinstance(runs, Run) else runs), _machine)
     parts = (frame.assign(run=name) for name, frame in named.items())
     joined = results.joined(parts, MEASUREMENT_RUNS)
     provenance = {name: facts(frame) for name, frame in named.items()}
     joined.attrs["provenance"] = {"made": provenance, "schemes": _schemes(named.values())}
-    return joined
-
-
-def with_schemes(frame: pd.DataFrame, added: pd.DataFrame) -> pd.DataFrame:
-    """Append measurements of user-defined schemes to a measurement frame; keep its provenance."""
-    joined = results.joined([frame, added], MEASUREMENT)
-    provenance = frame.attrs.get("provenance", {})
-    joined.attrs["provenance"] = provenance | {"schemes": _schemes([frame, added])}
     return joined
 
 
@@ -78,9 +73,9 @@ def builds(runs: Iterable[pd.DataFrame]) -> dict[str, set[str]]:
     return digests
 
 
-def is_history(path: Path) -> bool:
-    """Return whether a file exists and is a history of runs."""
-    return path.is_file() and results.contract_of(results.load(path)).name == HISTORY.name
+def is_history(frame: pd.DataFrame) -> bool:
+    """Return whether a frame is a history of runs."""
+    return results.contract_of(frame).name == HISTORY.name
 
 
 def append(measurements: pd.DataFrame, path: Path) -> pd.DataFrame:
@@ -93,10 +88,9 @@ def append(measurements: pd.DataFrame, path: Path) -> pd.DataFrame:
     columns = {name: str(provenance[name]) for name in names}
     parts = [results.check(measurements, MEASUREMENT).assign(**columns)]
     if path.exists():
-        history = results.load(path)
-        if results.contract_of(history).name != HISTORY.name:
+        parts.insert(0, results.load(path))
+        if not is_history(parts[0]):
             raise DataError(f"{path} must be a history; name a new file, or one from --append")
-        parts.insert(0, history)
     schemes = _schemes([*parts[:-1], measurements])
     history = results.joined(parts, HISTORY)
     results.save(history, path, provenance={"schemes": schemes})
@@ -107,13 +101,6 @@ def _schemes(frames: Iterable[pd.DataFrame]) -> list[dict[str, Any]]:
     provenances = [frame.attrs.get("provenance", {}) for frame in frames]
     rows = [row for provenance in provenances for row in provenance.get("schemes", [])]
     return list({row["name"]: row for row in rows}.values())
-
-
-def named_runs(runs: Mapping[str, Run] | Side, *others: Run) -> dict[str, pd.DataFrame]:
-    """Return frames by run name; a history has one run per date and machine. Raises DataError."""
-    if isinstance(runs, Mapping):
-        return {name: frame for name, run in runs.items() for _, frame in _load(run)}
-    return _named(_load([runs, *others] if isinstance(runs, Run) else runs), _machine)
 
 
 def named_sides(
@@ -174,22 +161,18 @@ def _named(loaded: Sequence[tuple[str, T]], machine_of: Callable[[T], str]) -> d
 
 def _load(side: Side) -> list[tuple[str, pd.DataFrame]]:
     """Return the runs of a side, each with a name: the file's, the date in a history, or ""."""
-    runs = [side] if isinstance(side, Run) else side
-    return [
-        pair
-        for run in runs
-        for pair in (
-            [("", results.check(run, MEASUREMENT))]
-            if isinstance(run, pd.DataFrame)
-            else _runs_of_file(Path(run))
-        )
-    ]
+    named: list[tuple[str, pd.DataFrame]] = []
+    for run in [side] if isinstance(side, Run) else side:
+        if isinstance(run, pd.DataFrame):
+            named.append(("", results.check(run, MEASUREMENT)))
+        else:
+            named += _runs_of_file(Path(run))
+    return named
 
 
 def _runs_of_file(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
     frame = results.load(path)
-    kind = results.contract_of(frame).name
-    if kind == HISTORY.name:
+    if is_history(frame):
         # Dates have seconds, and two short runs may end in the same one.
         numbers = frame.groupby(["date", "machine_id", *KEY]).cumcount()
         for (date, machine, _), group in frame.groupby(["date", "machine_id", numbers], sort=False):
@@ -200,32 +183,29 @@ def _runs_of_file(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
             run.attrs = {"provenance": provenance}
             yield str(date), results.check(run, MEASUREMENT)
         return
-    if kind != MEASUREMENT.name:
+    if (kind := results.contract_of(frame).name) != MEASUREMENT.name:
         raise DataError(f"{path} must be written by `pqchain bench --output`; got {kind}")
     yield path.stem, frame
 
 
-def rows_of(
-    kind: str, file: Path | None, names: Sequence[str], added: Sequence[str]
-) -> pd.DataFrame:
+def rows_of(file: Path, names: Sequence[str], added: Sequence[str]) -> pd.DataFrame:
     """Return the rows of a file with the named algorithms, and those of the user's schemes.
 
-    `kind` is that of the plot. Raises UsageError, UnknownName and DataError.
+    Raises UsageError, UnknownName and DataError.
     """
     from pqchain.bench.operations import measure  # imported here: few calls measure
 
-    if file is None:
-        raise UsageError(f"{kind} needs a file; name a table saved by pqchain")
     frame = results.load(file)
-    if results.contract_of(frame).name == HISTORY.name:
+    if is_history(frame):
         frame = concat_runs([file])
-    if kind == "history" and "run" not in frame:
-        raise UsageError(f"history needs a file of `pqchain bench --append`; got {file}")
     # A file of `bench --scheme` has the user's schemes already.
     if new := [name for name in added if name not in set(frame.get("algorithm", ()))]:
         if results.contract_of(frame).name != MEASUREMENT.name:
             raise UsageError(f"--scheme needs a file of measurements; got {file}")
-        frame = with_schemes(frame, measure(new))
+        parts = [frame, measure(new)]
+        provenance = frame.attrs.get("provenance", {}) | {"schemes": _schemes(parts)}
+        frame = results.joined(parts, MEASUREMENT)
+        frame.attrs["provenance"] = provenance
     if not names:
         return frame
     if "algorithm" not in frame:

@@ -69,20 +69,22 @@ def _thread_table(frame: pd.DataFrame) -> Table:
         "speed-up": verify.iloc[0] / verify,
         "rate": frame["block_bytes"] / apply,
     }
-    columns = [
-        Column(title, numeric=True, key=key, unit=unit)
-        for title, key, unit in (
-            ("threads", "threads", COUNT),
-            ("signatures", "verify_median_seconds", SECONDS),
-            ("± MAD", "verify_mad_seconds", SECONDS),
-            ("per signature", "", SECONDS),
-            ("speed-up", "", RATIO),
-            ("whole block", "apply_median_seconds", SECONDS),
-            ("± MAD", "apply_mad_seconds", SECONDS),
-            ("rate", "", _RATE),
-        )
-    ]
+    columns = _columns(
+        ("threads", "threads", COUNT),
+        ("signatures", "verify_median_seconds", SECONDS),
+        ("± MAD", "verify_mad_seconds", SECONDS),
+        ("per signature", "", SECONDS),
+        ("speed-up", "", RATIO),
+        ("whole block", "apply_median_seconds", SECONDS),
+        ("± MAD", "apply_mad_seconds", SECONDS),
+        ("rate", "", _RATE),
+    )
     return Table.of(frame.assign(**computed), columns)
+
+
+def _columns(*columns: tuple[str, str, Unit], group: str = "") -> list[Column]:
+    """Return numeric columns with title, key of the frame ("" for the title) and unit."""
+    return [Column(title, group, numeric=True, key=key, unit=unit) for title, key, unit in columns]
 
 
 def _or_missing(text: str) -> str:
@@ -95,20 +97,21 @@ _IMPLEMENTATION = Column("implementation", show=_or_missing)
 def block_table(frame: pd.DataFrame) -> Table:
     """Return a table of a `measure_blocks` frame, a row per scheme; times are per transaction."""
     counts = list(dict.fromkeys(frame["threads"]))
-    times = ["wallet", "sign", *(f"verify ×{count}" for count in counts), f"whole ×{counts[-1]}"]
     columns = [
         Column("algorithm"),
         *(
             Column(title, numeric=True, show=figures.integer)
             for title in ("public key", "signature", "tx", "B / tx")
         ),
-        *(Column(title, numeric=True, unit=SECONDS) for title in times),
-        Column("rate", numeric=True, unit=_RATE),
-        Column("code", key="apply_code", show=_or_missing),
+        *_columns(*((name, "", SECONDS) for name in ("wallet", "sign"))),
+        *_columns(*((f"verify ×{count}", "", SECONDS) for count in counts)),
+        *_columns((f"whole ×{counts[-1]}", "", SECONDS), ("rate", "", _RATE)),
+        Column("code", show=_or_missing),
         Column("tampered", show=_or_missing),
     ]
-    provenance = frame.attrs.get("provenance", {})
-    rows, remarks = [], []
+    requested = frame.attrs.get("provenance", {}).get("transactions", 0)
+    rows: list[list[Any]] = []
+    remarks = []
     for name, group in frame.groupby("algorithm", sort=False):
         records = group.to_dict("records")
         first, last = records[0], records[-1]
@@ -116,18 +119,18 @@ def block_table(frame: pd.DataFrame) -> Table:
         if first["status"] != "ok":
             rows.append([name, *[math.nan] * (len(columns) - 3), "", ""])
             continue
-        verify = [row["verify_median_seconds"] / row["transactions"] for row in records]
-        apply = last["apply_median_seconds"]
-        block = [apply / last["transactions"], last["block_bytes"] / apply]
-        block += [first["apply_code"], first["tampered"]]
-        sizes = [first["public_key_bytes"], first["signature_bytes"]]
-        count = first["transactions"]
-        requested = provenance.get("transactions", count)
         # A slow scheme signs fewer transactions than requested.
+        count = first["transactions"]
         text = f"{figures.integer(count)} of {figures.integer(requested)}"
-        sizes += [Shown(count, text) if count < requested else count, first["transaction_bytes"]]
-        sizes += [first["wallet_median_seconds"], first["sign_median_seconds"]]
-        rows.append([name, *sizes, *verify, *block])
+        rows.append([
+            name, first["public_key_bytes"], first["signature_bytes"],
+            Shown(count, text) if count < requested else count, first["transaction_bytes"],
+            first["wallet_median_seconds"], first["sign_median_seconds"],
+            *(row["verify_median_seconds"] / row["transactions"] for row in records),
+            last["apply_median_seconds"] / last["transactions"],
+            last["block_bytes"] / last["apply_median_seconds"],
+            first["apply_code"], first["tampered"],
+        ])  # fmt: skip
     return Table(
         columns=columns,
         rows=rows,
@@ -270,7 +273,8 @@ def _price_table(frame: pd.DataFrame, added: Iterable[str]) -> Table:
         columns.append(Column(unit.title, numeric=True, key=unit.name))
         if unit.benchmark_title:
             columns.append(Column(unit.benchmark_title, numeric=True, key=f"{unit.name}-benchmark"))
-    rows, remarks = [], []
+    rows: list[list[Any]] = []
+    remarks = []
     for _, group in frame[frame["algorithm"] != ""].groupby(["algorithm", "verifier"], sort=False):
         by_unit = {row["unit"]: row for row in group.to_dict("records")}
         first = by_unit["evm"]
@@ -321,26 +325,27 @@ def _anchor(frame: pd.DataFrame, unit: PriceUnit) -> str:
 def _part_table(frame: pd.DataFrame) -> Table:
     rows = frame[(frame["algorithm"] != "") & (frame["unit"] == "evm")]
     rows = rows.dropna(subset=["decode_key_seconds", "word_seconds"], how="all")
-    known, price = rows["verify_seconds"] - rows["decode_key_seconds"], rows["gas"]
-    per_second, gas = price / rows["verify_seconds"], Unit("gas")
-    rows = rows.assign(
-        known_seconds=known,
-        known_gas=known * per_second,
-        word_gas=rows["word_seconds"] * per_second,
-    )
+    known, word = rows["verify_seconds"] - rows["decode_key_seconds"], rows["word_seconds"]
+    per_second, gas = rows["gas"] / rows["verify_seconds"], Unit("gas")
+    computed = {"known": known, "known_gas": known * per_second, "word_gas": word * per_second}
     columns = [
-        Column(title, group, numeric=True, key=key, unit=unit)
-        for title, group, key, unit in (
-            ("decode key", "", "decode_key_seconds", SECONDS),
-            ("decode signature", "", "decode_signature_seconds", SECONDS),
-            ("verification", "with a decoded key", "known_seconds", SECONDS),
-            ("EVM gas", "with a decoded key", "known_gas", gas),
-            ("time", "32 bytes of message", "word_seconds", SECONDS),
-            ("EVM gas", "32 bytes of message", "word_gas", gas),
-        )
+        *_columns(
+            ("decode key", "decode_key_seconds", SECONDS),
+            ("decode signature", "decode_signature_seconds", SECONDS),
+        ),
+        *_columns(
+            ("verification", "known", SECONDS),
+            ("EVM gas", "known_gas", gas),
+            group="with a decoded key",
+        ),
+        *_columns(
+            ("time", "word_seconds", SECONDS),
+            ("EVM gas", "word_gas", gas),
+            group="32 bytes of message",
+        ),
     ]
     return Table.of(
-        rows,
+        rows.assign(**computed),
         ["algorithm", "verifier", *columns],
         row_headers=2,
         caption="Parts of a verification, where the library's interface has them.",

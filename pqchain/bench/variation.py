@@ -43,12 +43,10 @@ def is_noisy(measurements: pd.DataFrame) -> bool:
 
 def quality(measurements: pd.DataFrame) -> str:
     """Return the preset and the `median_over_min` of a run as text for a caption."""
-    preset = measurements.attrs.get("provenance", {}).get("preset", "unknown")
     ratio = median_over_min(measurements)
-    text = f"preset {preset}"
-    if math.isnan(ratio):
-        return text
-    text += f", median/min of verifications {ratio:.2f}"
+    text = f"preset {measurements.attrs.get('provenance', {}).get('preset', 'unknown')}"
+    if not math.isnan(ratio):
+        text += f", median/min of verifications {ratio:.2f}"
     if ratio > MAX_MEDIAN_OVER_MIN:
         text += (
             f", which is above {MAX_MEDIAN_OVER_MIN:g}: a busy machine, whose times are not ranked"
@@ -138,27 +136,15 @@ def drift(table: CostTable, measurements: list[pd.DataFrame]) -> float:
     """
     verifications: dict[str, list[Mapping[str, Any]]] = {}
     for frame in measurements:
-        if "min_seconds" in frame.columns:
-            for algorithm, operations_of in _rows(table, frame):
-                verifications.setdefault(algorithm, []).append(operations_of["verify"])
+        for algorithm, rows in _rows(table, frame, "min_seconds"):
+            verifications.setdefault(algorithm, []).append(rows["verify"])
     slower = []
-    for rows in verifications.values():
-        fastest = min(row["min_seconds"] for row in rows)
+    for times in verifications.values():
+        fastest = min(row["min_seconds"] for row in times)
         if fastest > 0:
-            middle = float(np.median([row["median_seconds"] for row in rows]))
+            middle = float(np.median([row["median_seconds"] for row in times]))
             slower.append(max(1.0, middle / fastest))
     return float(np.median(slower)) if slower else 1.0
-
-
-def _rows(
-    table: CostTable, measurements: pd.DataFrame
-) -> Iterator[tuple[str, Mapping[str, Mapping[str, Any]]]]:
-    """Yield each scheme with measured costs, and its measurement rows by operation."""
-    for row in table.rows:
-        if not row.is_given:
-            implementation = row.source.partition(" on ")[0]
-            rows = choose(measurements, row.algorithm, implementation=implementation)
-            yield row.algorithm, rows
 
 
 def spread(table: CostTable, measurements: pd.DataFrame) -> Iterator[tuple[str, str, float]]:
@@ -166,13 +152,20 @@ def spread(table: CostTable, measurements: pd.DataFrame) -> Iterator[tuple[str, 
 
     The median of many samples varies less, but the drift of the machine from hour to hour does not.
     """
-    if "mad_seconds" not in measurements.columns:
-        return
-    for algorithm, rows in _rows(table, measurements):
+    for algorithm, rows in _rows(table, measurements, "mad_seconds"):
         for operation, row in rows.items():
-            middle, deviation = row["median_seconds"], row["mad_seconds"]
-            if middle and math.isfinite(middle) and math.isfinite(deviation):
-                yield algorithm, f"{operation}_seconds", 1.4826 * deviation / middle
+            if math.isfinite(relative := deviation(row)):
+                yield algorithm, f"{operation}_seconds", 1.4826 * relative
+
+
+def _rows(
+    table: CostTable, measurements: pd.DataFrame, column: str
+) -> Iterator[tuple[str, dict[str, dict[str, Any]]]]:
+    """Yield each scheme with measured costs, and its rows with that column by operation."""
+    for row in table.rows if column in measurements.columns else ():
+        if not row.is_given:
+            implementation = row.source.partition(" on ")[0]
+            yield row.algorithm, choose(measurements, row.algorithm, implementation=implementation)
 
 
 def header(measurements: pd.DataFrame | None = None) -> Output:

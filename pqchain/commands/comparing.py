@@ -72,7 +72,7 @@ def compare(
         first, *others = paths.values()
         axes = plots.plot_compared(comparison)
         # The runs of one history are a line over dates.
-        if not others and results.contract_of(results.load(first)).name == runs.HISTORY.name:
+        if not others and runs.is_history(results.load(first)):
             axes = plots.plot_history(runs.concat_runs([first]))
         console.save_plot(axes, plot)
     warnings = comparing.warnings(provenance)
@@ -129,12 +129,16 @@ def plot(
     output = output or values.plot_path(f"{kind}.svg")
     source: Any
     if kind == "sizes":
-        names = () if file is None or algorithm else runs.rows_of(kind, file, (), [])["algorithm"]
+        names = () if file is None or algorithm else runs.rows_of(file, (), [])["algorithm"]
         source = console.algorithm_names(algorithm or dict.fromkeys(names), added) or None
     elif kind == "cost_on_chains":
-        source = _cost_on_chains(kind, file, algorithm, added)
+        source = _cost_on_chains(file, algorithm, added)
+    elif file is None:
+        raise UsageError(f"{kind} needs a file; name a table saved by pqchain")
     else:
-        source = runs.rows_of(kind, file, algorithm, added)
+        source = runs.rows_of(file, algorithm, added)
+        if kind == "history" and "run" not in source:
+            raise UsageError(f"history needs a file of `pqchain bench --append`; got {file}")
     with plots.style("paper", width=width) if width else nullcontext():
         axes = draw(source, *_plot_arguments(kind, draw, quantity))
         size = console.save_plot(axes, output)
@@ -170,9 +174,7 @@ def _plot_arguments(kind: str, draw: Any, quantity: str | None) -> list[Any]:
     return [] if quantity is None else [quantity]
 
 
-def _cost_on_chains(
-    kind: str, file: Path | None, names: tuple[str, ...], added: list[str]
-) -> pd.DataFrame:
+def _cost_on_chains(file: Path | None, names: tuple[str, ...], added: list[str]) -> pd.DataFrame:
     """Return the frame of a file, or one computed from the measurements that are in the file.
 
     Without a file, from the reference measurements.
@@ -181,8 +183,8 @@ def _cost_on_chains(
     from pqchain.bench import runs, stored
 
     frame = stored.load() if file is None else results.load(file)
-    if results.contract_of(frame).name == "cost-on-chains":
-        return runs.rows_of(kind, file, names, added)
+    if file is not None and results.contract_of(frame).name == "cost-on-chains":
+        return runs.rows_of(file, names, added)
     chosen = console.algorithm_names(names, added)
     table = costs.from_frame(frame)
     return study.cost_on_chains(table, chosen) if chosen else study.cost_on_chains(table)

@@ -71,13 +71,14 @@ def bench(
         return console.show_measurements(form, "proofs", frame, tables.proof_table(frame))
     names = console.algorithm_names(algorithm, console.register_schemes(scheme)) or None
     # Imported after the names are checked, so that a wrong name is rejected quickly.
+    from pqchain import results
     from pqchain.bench import operations, runs, stored, tables
 
     if submit is not None:
         _exclude("--submit measures everything; leave out", asked)
         stored.check_submission(submit, preset or "paper")
         preset = "paper"
-    if output is not None and runs.is_history(output):
+    if output and output.is_file() and runs.is_history(results.load(output)):
         raise UsageError(f"{output} is a history; use --append, or name a new file")
     with console.resumable(preset=preset, resume=resume) as options:
         measurements = operations.measure(

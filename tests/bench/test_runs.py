@@ -17,8 +17,8 @@ def test_runs_are_named_by_machine_or_file(tmp_path: Path) -> None:
     for name, frame in (("a", run_of("m1")), ("b", run_of("m1")), ("c", run_of("m2"))):
         results.save(frame, tmp_path / f"{name}.csv")
     files = [tmp_path / f"{name}.csv" for name in "abc"]
-    assert list(runs.named_runs(files)) == ["a", "b", "m2"]
-    assert list(runs.named_runs([run_of("m"), run_of("m")])) == ["m", "m (2)"]
+    assert list(runs.concat_runs(files)["run"].unique()) == ["a", "b", "m2"]
+    assert list(runs.concat_runs([run_of("m"), run_of("m")])["run"].unique()) == ["m", "m (2)"]
     assert list(runs.named_sides(files)) == ["a", "b", "m2"]
     assert list(runs.named_sides([files[:2], files[2]])) == ["m1", "m2"]
 

@@ -16,14 +16,14 @@ def test_bench_shows_medians_and_reasons(measured, run):
     shown = run("bench").out
     assert "310\N{NARROW NO-BREAK SPACE}µs" in shown
     assert "unsupported: no implementation of Hawk-512" in shown
-    assert measured == [(None, None, None, "quick", False)]
+    assert measured == [(None, None, None, "quick")]
 
 
 def test_bench_takes_names_repeated_and_by_commas_and_saves(measured, run, tmp_path):
     names, output = "--algorithm falcon-512,ed25519 --algorithm Kyber512", tmp_path / "times.csv"
     line = f"bench {names} --operation sign --json --preset paper --output {output}"
     shown = run(line).data
-    assert measured == [(["Falcon-512", "Ed25519", "Kyber512"], ["sign"], None, "paper", False)]
+    assert measured == [(["Falcon-512", "Ed25519", "Kyber512"], ["sign"], None, "paper")]
     assert shown["measurements"][0]["status"] == "ok"
     for facts in (shown["provenance"], results.load(output).attrs["provenance"]):
         assert facts["machine_id"] == frames.PROVENANCE["machine_id"]
@@ -65,7 +65,7 @@ def clean(monkeypatch):
 def test_submit_measures_everything_with_preset_paper(measured, clean, tmp_path, run):
     # the replaced run has no commit
     assert "commit must be known" in run(f"bench --submit {tmp_path}", 1).err
-    assert measured == [(None, None, None, "paper", False)]
+    assert measured == [(None, None, None, "paper")]
     assert not list(tmp_path.glob(f"*/{stored.FILE}"))
 
 
