@@ -27,17 +27,16 @@ if TYPE_CHECKING:
 else:
     ScenarioOptions = values.options_of(
         Scenario,
-        "proposal voting round_seconds vote_phases certificates pipelined block_bytes blocks "
-        "arrivals_per_second verification_threads view_timeout_seconds",
+        "proposal round_seconds vote_phases certificates pipelined block_bytes blocks "
+        "verification_threads view_timeout_seconds",
         group="protocol",
         proposal="rule",
-        arrivals_per_second="arrivals",
         verification_threads="threads",
         view_timeout_seconds="timeout",
     )
     NetworkOptions = values.options_of(
         Network,
-        "rate_bits_per_second latency_seconds peers processors world region_table",
+        "rate_bits_per_second latency_seconds peers processors world",
         group="network; each kind has its own defaults",
         defaults=False,
         rate_bits_per_second="bits_per_second",

@@ -15,8 +15,8 @@ from functools import lru_cache
 import numpy as np
 
 from pqchain.consensus import draws, lengths
-from pqchain.consensus.network import SECOND, LinkTimes, link_times, nanoseconds
-from pqchain.consensus.scenario import Scenario, Voting
+from pqchain.consensus.network import LinkTimes, link_times, nanoseconds, regions
+from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import (
     NEVER,
     NO_BLOCK,
@@ -28,35 +28,23 @@ from pqchain.consensus.view import (
     View,
 )
 
-APPROVALS = 30
-"""Maximum candidates that one voter approves, as in EOSIO's delegated proof of stake."""
-
 MIN_DELAY_SECONDS = 1.0
 """Constant part of the release delay, in which every node determines its luck."""
 
 
-def tally(voting: Voting, *, nodes: int, seed: int) -> Array:
-    """Return the total weight of votes for each node; every node is a voter and a candidate.
+def tally(nodes: int, seed: int) -> Array:
+    """Return the number of votes for each node; every node is a candidate and votes for one.
 
-    plurality: one vote of weight 1 for one candidate. approval: weight 1 for each of up to 30.
-    weighted: one vote of weight 1 to 1000, the stake of the voter. The PQ-DPoL paper does not
-    specify the rule; voters here choose at random, from the scenario's seed.
+    The PQ-DPoL paper does not specify the rule; voters choose at random, from the scenario's seed.
     """
     voters = np.arange(nodes, dtype=np.uint64)
-    votes = np.zeros(nodes, dtype=np.int64)
-    weights = np.ones(nodes, dtype=np.int64)
-    if voting == "weighted":
-        weights += draws.integers_below(draws.key(seed, "weight"), voters, 0, 1000)
-    for choice in range(min(APPROVALS, nodes) if voting == "approval" else 1):
-        candidates = draws.integers_below(draws.key(seed, "ballot"), voters, choice, nodes)
-        np.add.at(votes, candidates, weights)
-    return votes
+    candidates = draws.integers_below(draws.key(seed, "ballot"), voters, 0, nodes)
+    return np.bincount(candidates, minlength=nodes)
 
 
-def delegates(voting: Voting, *, nodes: int, count: int, seed: int) -> Array:
+def delegates(nodes: int, count: int, seed: int) -> Array:
     """Return the `count` nodes with the most votes, in descending order; ties by lower number."""
-    votes = tally(voting, nodes=nodes, seed=seed)
-    return np.argsort(-votes, kind="stable")[:count].astype(np.int64)
+    return np.argsort(-tally(nodes, seed), kind="stable")[:count].astype(np.int64)
 
 
 def luck_value(seed: int, *, height: int, node: int) -> float:
@@ -75,11 +63,9 @@ class ModelBlock:
 
     height: int
     starts_ns: int
-    """When the height can start: the first time with a transaction to propose."""
+    """When the height can start, and when its transactions appeared."""
     transactions: int
     size_bytes: int
-    appeared_ns: float
-    """Mean time at which its transactions appeared."""
 
 
 class Load:
@@ -89,26 +75,16 @@ class Load:
         self.scenario = scenario
         self.header_bytes = scenario.layout.block_overhead_bytes()
         self.capacity_bytes = scenario.block_bytes - self.header_bytes
-        self.arrivals = self._arrivals()
 
-    def take(self, height: int, *, now: int) -> ModelBlock | None:
-        """Return a block, filled at `now` (ns) or at the next arrival; None after the last."""
+    def take(self, height: int, *, now: int) -> ModelBlock:
+        """Return a block that is filled at `now` (ns)."""
         sizes = self._sizes(height)
         count = int(np.searchsorted(np.cumsum(sizes), self.capacity_bytes, side="right"))
-        appeared = float(now)
-        if self.scenario.arrivals_per_second:
-            if not len(self.arrivals):
-                return None
-            now = max(now, int(self.arrivals[0]))
-            count = min(count, int(np.searchsorted(self.arrivals, now, side="right")))
-            appeared = float(self.arrivals[:count].mean())
-            self.arrivals = self.arrivals[count:]
         return ModelBlock(
             height=height,
             starts_ns=now,
             transactions=count,
             size_bytes=self.header_bytes + int(sizes[:count].sum()),
-            appeared_ns=appeared,
         )
 
     def _sizes(self, height: int) -> Array:
@@ -120,17 +96,6 @@ class Load:
         number = self.capacity_bytes // (fixed + min(counts)) + 1
         return fixed + lengths.sample(counts, count=number, seed=scenario.seed, block=height)
 
-    def _arrivals(self) -> Array:
-        """Draw the arrival times of a Poisson process in ns; empty if blocks are always full."""
-        rate = self.scenario.arrivals_per_second
-        if not rate:
-            return np.zeros(0, dtype=np.int64)
-        number = self.scenario.blocks * len(self._sizes(0))
-        drawn = draws.draw_array(draws.key(self.scenario.seed, "arrival"), np.arange(number), 0)
-        # Midpoints of 2^52 intervals, so never 0, whose logarithm is infinite.
-        uniform = ((drawn >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
-        return np.cumsum(np.rint(-np.log(uniform) / rate * SECOND).astype(np.int64))
-
 
 class ViewBuilder:
     """Builder of a scenario's views, which share arrays and times in integer nanoseconds."""
@@ -138,9 +103,7 @@ class ViewBuilder:
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         count, faults = scenario.delegate_count, scenario.faults
-        self.nodes = delegates(
-            scenario.voting, nodes=scenario.nodes, count=count, seed=scenario.seed
-        )
+        self.nodes = delegates(scenario.nodes, count, scenario.seed)
         """Node of each delegate, by rank."""
         ranks = np.arange(count)
         self.alive = ~np.isin(ranks, faults.crashed)
@@ -351,8 +314,8 @@ class ViewBuilder:
         """Draw the region of each node; probabilities are the regions' shares of nodes."""
         if not self.scenario.network.is_regional:
             return np.zeros(len(nodes), dtype=np.int64)
-        shares = [region["share"] for region in self.scenario.network.regions]
+        shares = [region["share"] for region in regions()]
         bounds = [draws.threshold(float(share)) for share in np.cumsum(shares)]
         drawn = draws.draw_array(draws.key(self.scenario.seed, "region"), nodes, 0)
-        regions = np.searchsorted(np.array(bounds, dtype=np.uint64), drawn, side="right")
-        return np.minimum(regions, len(shares) - 1).astype(np.int64)
+        places = np.searchsorted(np.array(bounds, dtype=np.uint64), drawn, side="right")
+        return np.minimum(places, len(shares) - 1).astype(np.int64)

@@ -65,8 +65,6 @@ def run_heights(
     heights: list[Height] = []
     for number in tqdm(range(scenario.blocks), disable=not progress, unit="block"):
         block = load.take(number, now=now)
-        if block is None:  # the last transaction has been taken
-            break
         heights.append(_height(builder, block, begin(block)))
         now = heights[-1].ended_ns
         if not heights[-1].is_final:
@@ -77,7 +75,6 @@ def run_heights(
 def single_view(scenario: Scenario) -> View:
     """Return the first view of a scenario, for tests and benchmarks of engines."""
     builder, block = ViewBuilder(scenario), Load(scenario).take(0, now=0)
-    assert block is not None  # the first block always has a transaction to wait for
     return builder.view(
         block,
         0,
@@ -158,14 +155,13 @@ def _pipeline(builder: ViewBuilder, load: Load, engine: Engine) -> Iterator[Heig
     blocks, views = [], []
     for number in range(scenario.blocks):
         block = load.take(number, now=0)
-        assert block is not None  # blocks are always full in a pipeline
         blocks.append(block)
         proposer = int(builder.order(number)[0])
         views.append(builder.view(block, 0, proposer=proposer, now=0, locks=locks))
     outcomes = _play(engine, *views)
     for block, view, (started_ns, outcome) in zip(blocks, views, outcomes, strict=True):
         # Its transactions appeared when the block was proposed.
-        proposed = replace(block, starts_ns=started_ns, appeared_ns=float(started_ns))
+        proposed = replace(block, starts_ns=started_ns)
         values = set(view.values.tolist())
         yield _result(proposed, [outcome], outcome.final_ns, builder.honest, values)
 

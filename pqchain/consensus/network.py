@@ -28,7 +28,6 @@ from pqchain.checks import Doc, Ge, Le, declared
 from pqchain.errors import UnknownName, UsageError
 
 Law = Literal["paper-serial", "csma", "star", "mesh", "regions", "uplink", "gossip", "host"]
-RegionTable = Literal["2026", "2019"]
 Array = npt.NDArray[np.int64]
 
 NAMES: tuple[Law, ...] = get_args(Law)
@@ -44,9 +43,9 @@ def _data() -> Mapping[str, Any]:
     return installation.read_toml(installation.data("consensus") / "networks.toml")
 
 
-def regions(table: RegionTable) -> list[dict[str, Any]]:
+def regions() -> list[dict[str, Any]]:
     """Return regions of the world: share of the nodes, link rates, and latencies to all regions."""
-    rows: list[dict[str, Any]] = _data()["regions"][table]
+    rows: list[dict[str, Any]] = _data()["regions"]
     return rows
 
 
@@ -116,10 +115,6 @@ class Network:
     """gossip: number of peers to which a node forwards a block: its successor and others that are
     drawn independently, so one may be drawn twice; every other node once if there are no more."""
     world: Annotated[bool, Doc("gossip, uplink: nodes are in six regions of the world")] = False
-    region_table: Annotated[
-        RegionTable, Doc("year of the regions' latencies, rates and shares of nodes")
-    ] = "2026"
-    """Year of the table of regions, for `regions`, and for gossip in regions of the world."""
     serial: SerialLaw = SerialLaw()
     processors: Annotated[
         int, Ge(1), Le(4096), Doc("host: processors that all delegates share")
@@ -142,16 +137,11 @@ class Network:
         return self.law == "regions" or (self.law in ("uplink", "gossip") and self.world)
 
     @property
-    def regions(self) -> list[dict[str, Any]]:
-        """The regions of `region_table`."""
-        return regions(self.region_table)
-
-    @property
     def parameters(self) -> frozenset[str]:
         """Names of the parameters that have an effect on this network."""
         links = {"rate_bits_per_second", "latency_seconds"}
         parameters = frozenset(_data()["laws"][self.law]["parameters"])
-        return parameters - (links if self.is_regional else {"region_table"})
+        return parameters - (links if self.is_regional else set())
 
     def bits(self, payload_bytes: int) -> int:
         """Return the bits of a message on a link, headers included."""
@@ -230,10 +220,10 @@ def link_times(network: Network, message_bytes: tuple[int, int, int]) -> LinkTim
     upload: tuple[float, ...] = (network.rate_bits_per_second,)
     download = upload
     if network.is_regional:
-        milliseconds = [region["latency_milliseconds"] for region in network.regions]
+        milliseconds = [region["latency_milliseconds"] for region in regions()]
         latencies = np.rint(np.array(milliseconds) * (SECOND // 1000)).astype(np.int64)
-        upload = tuple(region["upload_bits_per_second"] for region in network.regions)
-        download = tuple(region["download_bits_per_second"] for region in network.regions)
+        upload = tuple(region["upload_bits_per_second"] for region in regions())
+        download = tuple(region["download_bits_per_second"] for region in regions())
     send, receive = (
         np.array([[network.send_ns(size, rate) for rate in rates] for size in message_bytes], int)
         for rates in (upload, download)

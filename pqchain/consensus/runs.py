@@ -122,7 +122,7 @@ class Height(ArrayEqMixin):
     @property
     def latency_seconds(self) -> float:
         """Mean time in seconds from a transaction's appearance to finality."""
-        return (self.ended_ns - self.block.appeared_ns) / SECOND
+        return (self.ended_ns - self.block.starts_ns) / SECOND
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -180,7 +180,7 @@ class Run(ArrayEqMixin):
         """Mean seconds from a transaction's appearance to finality; NaN without a final block."""
         if not self.final:
             return math.nan
-        total = sum((h.ended_ns - h.block.appeared_ns) * h.block.transactions for h in self.final)
+        total = sum((h.ended_ns - h.block.starts_ns) * h.block.transactions for h in self.final)
         return total / self.transactions / SECOND
 
     @property

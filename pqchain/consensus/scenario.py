@@ -40,7 +40,6 @@ MAX_BITS = 2**32
 Exchange = Literal["broadcast", "all-to-all"]
 Proposal = Literal["votes", "luck", "dpos"]
 Certificates = Literal["none", "broadcast", "next-block"]
-Voting = Literal["plurality", "approval", "weighted"]
 
 Size = Annotated[int, Ge(0), Le(2**32)]
 Seconds = Annotated[float, Ge(0), Le(1e6)]
@@ -111,15 +110,10 @@ class Scenario:
     ] = "votes"
     """votes: in turns, by number of votes. dpos: in turns, by number of the node."""
     round_seconds: Annotated[Seconds, Doc("Proof of Luck's ROUND_TIME; 0: no waiting")] = 0.0
-    voting: Annotated[Voting, Doc("how nodes elect delegates")] = "plurality"
     block_bytes: Annotated[
         int, Ge(1), Le(2**40), Doc("maximum size of a block; default: as in the paper")
     ] = 50_000
     layout: Layout = Layout()
-    arrivals_per_second: Annotated[
-        float, Ge(0), Le(1e9), Doc("new transactions per second; 0: blocks are always full")
-    ] = 0.0
-    """Rate of a Poisson process; 0: there are always enough transactions to fill a block."""
     signed_blocks: bool = False
     """Whether signing and verifying the block itself takes time."""
     signed_votes: bool = True
@@ -195,7 +189,6 @@ class Scenario:
             "vote_phases": self.vote_phases != 2,
             "certificates": self.certificates == "next-block",
             "proposal": self.proposal == "luck",
-            "arrivals_per_second": self.arrivals_per_second > 0,
             "faults": self.faults.any,
             "view_timeout_seconds": self.view_timeout_seconds is not None,
         }
@@ -204,8 +197,8 @@ class Scenario:
             return ""
         return (
             "pipelined must be False unless vote_phases is 2, certificates is 'none' or "
-            "'broadcast', proposers take turns by votes or by name, blocks are full, and there "
-            f"are no timeouts and no faults but slow delegates; got another {wrong[0]}."
+            "'broadcast', proposers take turns by votes or by name, and there are no timeouts and "
+            f"no faults but slow delegates; got another {wrong[0]}."
         )
 
     def _size_error(self) -> str:
@@ -365,8 +358,13 @@ _ADDED = {"certificates": "none", "pipelined": False, "decode_key_seconds": 0, "
 """Fields that stored results lack, with the value that has no effect."""
 
 _REMOVED: dict[type, dict[str, Any]] = {
-    Scenario: {"attestation_seconds": 0.0, "attestation_verify_seconds": 0.0},
-    Network: {"transport": "udp"},
+    Scenario: {
+        "attestation_seconds": 0.0,
+        "attestation_verify_seconds": 0.0,
+        "voting": "plurality",
+        "arrivals_per_second": 0.0,
+    },
+    Network: {"transport": "udp", "region_table": "2026"},
 }
 """Former fields with their values in the identifiers of stored results."""
 

@@ -321,7 +321,6 @@ def _of_result(
         if number == warm:
             origin = min(entered)
         block = load.take(number, now=min(entered) - origin)
-        assert block is not None  # delegates always have transactions to propose
         final_ns = np.full(shared.count, NEVER, dtype=np.int64)
         for rank, report in by_rank.items():
             if number < len(report["final_ns"]):

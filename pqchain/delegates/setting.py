@@ -130,12 +130,11 @@ class PoolLoad(Load):
         self._taken = 0
         super().__init__(scenario)
 
-    def take(self, height: int, *, now: int) -> ModelBlock | None:
+    def take(self, height: int, *, now: int) -> ModelBlock:
         """Return the next block, and record which transactions of the pool are in it."""
         block = super().take(height, now=now)
-        if block is not None:
-            self.spans[height] = (self._taken, block.transactions)
-            self._taken += block.transactions
+        self.spans[height] = (self._taken, block.transactions)
+        self._taken += block.transactions
         return block
 
     def _sizes(self, height: int) -> Array:

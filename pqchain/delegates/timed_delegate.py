@@ -55,12 +55,7 @@ def recovers(scenario: Scenario) -> bool:
 
 
 def check_recovery(scenario: Scenario) -> None:
-    """Raise UsageError for an arrival rate, and for faults that delegates cannot recover from."""
-    if scenario.arrivals_per_second:
-        raise UsageError(
-            "arrivals_per_second must be 0 for delegates with timers, which always fill blocks; "
-            f"got {scenario.arrivals_per_second:g}. Leave it out, or use mode='model'."
-        )
+    """Raise UsageError for faults that delegates cannot recover from."""
     if scenario.faults.any and not recovers(scenario):
         raise UsageError(
             "votes must be signed and vote_phases at least 1 to recover from faults; got "

@@ -22,6 +22,7 @@ from pqchain.chain import encoding, p2mr
 from pqchain.consensus import Layout, Network, Scenario, lengths
 from pqchain.consensus import run as run_consensus
 from pqchain.consensus.lengths import mean
+from pqchain.consensus.network import regions
 from pqchain.consensus.scenario import quorum
 from pqchain.costs import Costs, CostTable
 from pqchain.results.kept import KeptValues
@@ -241,7 +242,7 @@ def uplink_bits_per_second(plan: Plan) -> float:
     network = plan.network.model
     if network.is_regional:
         # Every node proposes at some time, so the limit must hold in each region.
-        return float(min(region["upload_bits_per_second"] for region in network.regions))
+        return float(min(region["upload_bits_per_second"] for region in regions()))
     return network.rate_bits_per_second
 
 

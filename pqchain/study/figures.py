@@ -36,7 +36,7 @@ OUTPUTS = (
 YEAR_SECONDS = 365.25 * 86_400
 
 _CONSENSUS = (
-    "nodes delegates law rate_bits_per_second link_latency_seconds peers world region_table "
+    "nodes delegates law rate_bits_per_second link_latency_seconds peers world "
     "vote_phases verification_threads certificates pipelined extra_hops hop_wait_seconds"
 )
 """Inputs of the consensus scenario, besides its block and its costs."""

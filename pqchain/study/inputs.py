@@ -149,7 +149,6 @@ class NetworkInputs:
     link_latency_seconds: Annotated[networks.Seconds | None, Doc("latency of a link")] = None
     peers: Annotated[int | None, Ge(1), Le(1024), Doc("gossip: receivers of a node's block")] = None
     world: Annotated[bool | None, Doc("gossip: nodes are in the regions of the world")] = None
-    region_table: Annotated[networks.RegionTable | None, Doc("year of the regions' data")] = None
     upload_copies: Annotated[
         Nodes, Doc("copies of a block that its proposer sends before the next; 0: no limit")
     ] = 0
@@ -210,7 +209,6 @@ PARAMETERS = {
     "link_latency_seconds": "latency_seconds",
     "peers": "peers",
     "world": "world",
-    "region_table": "region_table",
 }
 """Inputs that are parameters of the network's law, and their names in the consensus model."""
 

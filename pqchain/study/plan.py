@@ -185,7 +185,7 @@ class Plan:
         if changes.get("law", network.law) != network.law:
             reset = PARAMETERS
         elif changes.get("world", network.world) != network.world:
-            reset = ("rate_bits_per_second", "link_latency_seconds", "region_table")
+            reset = ("rate_bits_per_second", "link_latency_seconds")
         for name, value in {**dict.fromkeys(reset), **changes}.items():
             check_name(name)
             table = INPUTS[name].table if name in INPUTS else ""

@@ -1,12 +1,12 @@
 """Random scenarios for tests: any costs, every network, every fault."""
 
 import dataclasses
-from typing import Any, get_args
+from typing import Any
 
 from hypothesis import strategies as st
 
 from pqchain.consensus.faults import Faults
-from pqchain.consensus.network import NAMES, Law, Network, RegionTable, SerialLaw, ServiceTimes
+from pqchain.consensus.network import NAMES, Law, Network, SerialLaw, ServiceTimes
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.costs import Costs, CostTable
 
@@ -65,7 +65,6 @@ def networks(draw: st.DrawFn, laws: tuple[Law, ...] = NAMES) -> Network:
         contention_seconds=draw(st.sampled_from([0.0, 5e-4])),
         peers=draw(st.integers(1, 8)),
         world=draw(st.booleans()),
-        region_table=draw(st.sampled_from(get_args(RegionTable))),
         processors=draw(st.integers(1, 5)),
         service_times=draw(
             st.sampled_from([_FREE, ServiceTimes(), ServiceTimes(byte_seconds=1e-7)])
@@ -197,8 +196,6 @@ def scenarios(
         certificates=draw(st.sampled_from(certificates)),
         proposal=draw(st.sampled_from(["votes", "luck", "dpos"])),
         round_seconds=draw(st.sampled_from([0.0, 10.0])),
-        voting=draw(st.sampled_from(["plurality", "approval", "weighted"])),
-        arrivals_per_second=draw(st.sampled_from([0.0, 10.0])),
         signed_blocks=draw(st.booleans()),
         signed_votes=draw(st.booleans()),
         verification_threads=draw(st.integers(1, 4)),

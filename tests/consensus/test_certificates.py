@@ -89,7 +89,6 @@ def test_votes_are_verified_with_a_decoded_key() -> None:
         ({"pipelined": True, "certificates": "next-block"}, "got another certificates"),
         ({"pipelined": True, "vote_phases": 1}, "got another vote_phases"),
         ({"pipelined": True, "proposal": "luck"}, "got another proposal"),
-        ({"pipelined": True, "arrivals_per_second": 1.0}, "got another arrivals_per_second"),
         (
             {"pipelined": True, "faults": Faults(crashed=(1,)), "view_timeout_seconds": 1.0},
             "got another faults",

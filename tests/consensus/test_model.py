@@ -1,4 +1,4 @@
-"""Faults, safety and liveness; arrivals; rotation of proposers."""
+"""Faults, safety and liveness; rotation of proposers."""
 
 from typing import Any
 
@@ -146,16 +146,6 @@ def test_healed_partition_only_delays() -> None:
     result = run(faults=cut)
     assert result.is_live and result.is_safe and result.views == 1
     assert 3.0 <= result.latency_seconds < 3.5
-
-
-def test_arrivals_wait_for_their_block() -> None:
-    rate = 20.0
-    result = run(arrivals_per_second=rate, blocks=40, network=named("mesh"))
-    assert result.is_live
-    # The chain is far below capacity: throughput is the arrival rate.
-    assert result.throughput_per_second == pytest.approx(rate, rel=0.25)
-    # A transaction waits for at most two blocks' time.
-    assert result.latency_seconds < 2.5 * run().latency_seconds
 
 
 def test_proposers_rotate() -> None:

@@ -167,29 +167,17 @@ def test_gossip_reaches_every_other_node_once(nodes: int, peers: int) -> None:
     assert runs[0].reached_ns.tolist().count(NEVER) == 0
 
 
-@pytest.mark.parametrize("year", ["2026", "2019"])
-def test_region_delays_are_symmetric_and_complete(year: Any) -> None:
-    table = network.regions(year)
+def test_region_delays_are_symmetric_and_complete() -> None:
+    table = network.regions()
     matrix = np.array([region["latency_milliseconds"] for region in table])
     assert np.array_equal(matrix, matrix.T)
     expected = [region["share"] for region in table]
     assert sum(expected) == pytest.approx(1.0, abs=1e-3)
-    regional = named("regions", region_table=year)
-    regions = single_view(scenario(nodes=4096, network=regional)).regions
-    shares = np.bincount(regions, minlength=6) / 4096
-    assert shares == pytest.approx(expected, abs=0.03)
-
-
-def test_regions_of_2026_are_the_default_and_closer_than_those_of_2019() -> None:
-    assert named("regions").region_table == named("gossip", world=True).region_table == "2026"
-    now, before = (network.regions(year) for year in ("2026", "2019"))
-    assert [region["name"] for region in now] == [region["name"] for region in before]
-    # Fractions of a millisecond count: 62.0 and 18.6 ms from North America, 124 and 32 in 2019.
-    for year, expected in (("2026", [18_600, 62_000]), ("2019", [32_000, 124_000])):
-        times = network.link_times(named("regions", region_table=year), (1, 1, 1))
-        assert (times.latency_ns[1, 0, :2] // 1000).tolist() == expected
-    ratio = np.divide(*([r["latency_milliseconds"] for r in table] for table in (before, now)))
-    assert np.median(ratio) == pytest.approx(2.2, abs=0.05)
+    regions = single_view(scenario(nodes=4096, network=named("regions"))).regions
+    assert np.bincount(regions, minlength=6) / 4096 == pytest.approx(expected, abs=0.03)
+    # Fractions of a millisecond count: 62.0 and 18.6 ms from North America.
+    times = network.link_times(named("regions"), (1, 1, 1))
+    assert (times.latency_ns[1, 0, :2] // 1000).tolist() == [18_600, 62_000]
 
 
 def test_network_names_are_accepted_and_others_rejected() -> None:
@@ -206,8 +194,7 @@ def test_network_names_are_accepted_and_others_rejected() -> None:
         ("mesh", {"peers": 2}, r"of mesh must be among header_bytes, jitter.*; got peers"),
         ("paper-serial", {"latency_seconds": 1.0}, r"be among serial; got latency_.* Leave them"),
         ("star", {"world": True, "peers": 2}, r"of star .*; got peers, world"),
-        ("gossip", {"region_table": "2019"}, r"of gossip must .*; got region_table"),
-        ("gossip", {"world": True, "latency_seconds": 0.1}, r"with world .*region_table.*; got l"),
+        ("gossip", {"world": True, "latency_seconds": 0.1}, r"with world .*; got l"),
         ("mesh", {"rate_bits_per_second": 0.5}, r"rate_bits_per_second must be a number from 1 to"),
         ("gossip", {"peers": 0}, r"peers must be a whole number from 1 to 1024; got 0"),
         ("star", {"latency_seconds": 10.0, "jitter_fraction": 1.0}, r"below 4 seconds; got 10.0"),

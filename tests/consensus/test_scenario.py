@@ -73,8 +73,8 @@ def test_equal_scenarios_compare_equal() -> None:
             r"block_bytes must be at least \d+ for one .* Dilithium2; got 3000",
         ),
         (
-            {"round_seconds": 2e6, "blocks": 0, "voting": "loud"},
-            r"round_seconds must be .* to 1e\+06; got 2.*\nunknown voting .*\nblocks must",
+            {"round_seconds": 2e6, "blocks": 0, "proposal": "loud"},
+            r"unknown proposal .*\nround_seconds must be .* to 1e\+06; got 2.*\nblocks must",
         ),
         ({"exchange": "broadcast"}, r"exchange must not be 'broadcast' on paper-serial"),
         ({"vote_phases": 1}, r"vote_phases must be 0 with exchange='all-to-all'"),

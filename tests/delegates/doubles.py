@@ -148,10 +148,7 @@ def executed(scenario, latencies, *, mode="loopback", transactions=1, **quantiti
     heights, now = [], 0
     for number, seconds in enumerate(latencies):
         ended = now + round(seconds * SECOND)
-        block = ModelBlock(
-            height=number, starts_ns=now, transactions=transactions, size_bytes=0,
-            appeared_ns=float(now),
-        )  # fmt: skip
+        block = ModelBlock(height=number, starts_ns=now, transactions=transactions, size_bytes=0)
         height = Height(
             block=block,
             ended_ns=ended,

@@ -171,7 +171,6 @@ _TIMEOUT = {"view_timeout_seconds": 9.0}
         ({"network": named("mesh")}, _VIRTUAL | {"transport": "native"}, "be 'star' .*; got mesh"),
         ({}, _LOOPBACK | {"transport": "plain"}, "must be used in mode 'virtual'; got mode 'loop"),
         ({"nodes": 300}, _LOOPBACK, "got 300, which need about"),
-        ({"arrivals_per_second": 5.0}, _LOOPBACK, "arrivals_per_second must be 0"),
         (
             _TIMEOUT | {"network": named("gossip"), "faults": Faults(equivocating=(0,))},
             _VIRTUAL,

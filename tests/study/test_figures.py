@@ -95,7 +95,7 @@ CHANGES = {
     "key_mode": "registered", "accounts": 7, "nodes": 20, "delegates": 9, "vote_phases": 2,
     "transaction_aggregation": "labrador",
     "law": "star", "rate_bits_per_second": 1e6, "link_latency_seconds": 0.3, "peers": 3,
-    "world": True, "region_table": "2019", "verification_threads": 3,
+    "world": True, "verification_threads": 3,
     "data_chunks": 4, "parity_chunks": 2, "retained_days": 30.0, "repair_bits_per_second": 1e6,
     "decode_bytes_per_second": 1e6,
     "moves_register": False,
@@ -120,7 +120,6 @@ BEFORE = {
     "peers": {"law": "gossip"},
     "pipelined": {"law": "uplink", "vote_phases": 2},
     "world": {"law": "gossip"},
-    "region_table": {"law": "gossip", "world": True},
     "separate_state_gas": {"state_gas": 40.0},
     "transaction_aggregation": {"block_bytes": 500_000, "block_weight": 2e6, "block_gas": 2e8},
 }

@@ -120,12 +120,6 @@ def test_changing_law_or_regions_resets_the_network():
     world = plan.with_(world=True)
     assert world.network.peers == 3 and world.network.link_latency_seconds is None
     assert {*PARAMETERS} & world.unused == {"rate_bits_per_second", "link_latency_seconds"}
-    assert world.network.region_table == world.network.model.region_table == "2026"
-    before = world.with_(region_table="2019")
-    assert before.network.model.region_table == "2019"
-    assert before.with_(world=False).network.region_table is None
-    with pytest.raises(UsageError, match="region_table is not an input of gossip; leave it out"):
-        plan.with_(region_table="2019")
     with pytest.raises(UsageError, match="peers is not an input of mesh"):
         mesh.with_(peers=4)
     with pytest.raises(UsageError, match=r"link_latency_seconds must be .* got -1"):
