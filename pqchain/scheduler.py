@@ -192,8 +192,8 @@ def run_tasks(
 def _check_equal(there: object, here: object) -> None:
     texts = [checks.dumps(value) for value in (there, here)]
     if texts[0] != texts[1]:
-        pairs = enumerate(zip(*texts, strict=False))
-        at = max(next((at for at, (one, other) in pairs if one != other), 0) - 50, 0)
+        differ = (at for at, pair in enumerate(zip(*texts, strict=False)) if len({*pair}) > 1)
+        at = max(next(differ, 0) - 50, 0)
         got, expected = (short_repr(text[at:][:100]) for text in texts)
         raise DataError(f"the worker computed {got} and this computer {expected}")
 

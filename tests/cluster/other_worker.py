@@ -13,23 +13,23 @@ if KIND == "without":
     # Import nothing of a package, as if it were not installed.
     sys.modules[VALUE] = None  # type: ignore[assignment]
 elif KIND == "clock":
-    from pqchain.wire.drivers import cluster_worker
+    from pqchain.wire.drivers import cluster
 
     # The whole worker's clock would break Dask's own timers.
-    cluster_worker.time = SimpleNamespace(time=lambda: time.time() + 300)  # type: ignore[assignment]
+    cluster.time = SimpleNamespace(time=lambda: time.time() + 300)  # type: ignore[assignment]
 elif KIND == "hostile":
     from pqchain import scheduler
-    from pqchain.wire.drivers.cluster_worker import WorkerNodes
+    from pqchain.wire.drivers.cluster import WorkerNode
 
     class _Pickled:
         def __reduce__(self) -> Any:
             return (Path.touch, (Path(VALUE),))
 
-    async def _names(self: Any, index: int) -> list[str]:
-        return [VALUE]
+    async def _files(self: Any) -> dict[str, bytes]:
+        return {VALUE: b""}
 
     as_json = scheduler.as_json
     scheduler.as_json = lambda function, *arguments: (  # type: ignore[assignment]
         _Pickled() if function.__name__ == "run_batch" else as_json(function, *arguments)
     )
-    WorkerNodes.file_names = _names  # type: ignore[method-assign]
+    WorkerNode.files = _files  # type: ignore[method-assign]

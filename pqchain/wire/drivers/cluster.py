@@ -1,33 +1,40 @@
 """Driver with the nodes' processes on the workers of a Dask cluster.
 
-Dask places the nodes and carries orders and reports; the nodes' transports listen on the workers'
-own addresses and connect to each other directly. A node has its files on its worker. A worker that
-is lost after all nodes are connected is a node that dies. If the scheduler is lost, the run ends
-with an error, and the workers stop the nodes.
+Dask places the nodes and carries orders and reports; the nodes' transports connect to each other
+directly. A worker that is lost after all nodes are connected is a node that dies; if the scheduler
+is lost, the run ends with an error. A process ends with its worker, because the end of its stdin
+stops it, and with the client, because Dask then drops the actor that owns it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
+import pkgutil
 import re
+import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+import weakref
+from collections.abc import Awaitable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from itertools import cycle, islice
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Annotated, Any, cast, get_type_hints
 
 from pqchain import checks, installation
 from pqchain import scheduler as scheduling
-from pqchain.errors import DataError, InvalidResult, PqchainError, UsageError, short_repr
+from pqchain.errors import DataError, PqchainError, UsageError
 from pqchain.installation import VERSION
-from pqchain.results.files import write_atomically
-from pqchain.wire.drivers import cluster_worker
-from pqchain.wire.drivers.cluster_worker import Description, WorkerNodes
+from pqchain.results import machine
+from pqchain.results.files import scratch_folder, write_atomically
+from pqchain.wire.drivers import processes
 from pqchain.wire.drivers.job import Job, Progress, Result, encode
-from pqchain.wire.drivers.mesh import Mesh, NodeProcess
-from pqchain.wire.drivers.processes import LocalProcess, run_until_complete
+from pqchain.wire.drivers.mesh import Call, Mesh, blocking
+from pqchain.wire.drivers.processes import LocalProcess
+from pqchain.wire.identity import Identity, PublicIdentity
+from pqchain.wire.session import Address
+from pqchain.wire.transports import registry
 
 _START_SECONDS = 600.0
 """Timeout for all nodes to have their files, and to start: they make their transactions first."""
@@ -41,14 +48,16 @@ MAX_CLOCK_SECONDS = 60.0
 _CLOCK_READINGS = 20
 """Number of readings of a worker's clock, of which the fastest is used."""
 
-MAX_LOGS, MAX_LOG_BYTES = 1000, 256 << 20
-"""Maximum number and total size of the files of a node that are copied to the client."""
+_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
-_PIECE_BYTES = 8 << 20
-"""Size of one message with a part of a file."""
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
-"""Names of files that are copied: without folders, and not hidden."""
+_IF_LOST = {
+    "poll": encode("lost", "its worker was lost before all nodes were connected"),
+    "kill": math.nan,
+    "ticks": (0, 0),
+}
+"""Results of calls of a process whose worker is lost; None for other calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,161 +86,201 @@ class Cluster:
         checks.integer("first_port", self.first_port, least=0, most=2**16 - 1)
 
 
+class Machine(checks.TypedDict):
+    """Machine of a worker, as in `machine.provenance`, and the load of its processors."""
+
+    machine_id: str
+    cpu_model: str
+    cpu_count: int
+    python: str
+    pqchain: str
+    commit: str
+    load_per_processor: float
+
+
+Description = tuple[list[str], float, str, Machine]
+"""What a worker lacks, its time of day, the identifier of its computer's boot, and its machine."""
+
+
+def describe(
+    pqchain: str, python: str, needed_libraries: Sequence[str], transports: Sequence[str]
+) -> Description:
+    """Return this worker's description, compared with what its client has."""
+    versions = {"pqchain": (VERSION, pqchain), "Python": (_PYTHON, python)}
+    problems = [
+        f"has {name} {here}, the client {there}; install {name} {there} there"
+        for name, (here, there) in versions.items()
+        if here != there
+    ]
+    if missing := sorted(set(needed_libraries) - set(installation.installed_libraries())):
+        names = ", ".join(missing)
+        problems.append(f"lacks the native library {names}; run `make` there, or install the wheel")
+    problems += [
+        f"cannot use the transport {name}: {reason}"
+        for name in transports
+        if not (missing and name == "native")
+        if (reason := registry.get(name).unavailable_reason())
+    ]
+    known = machine.provenance() | {"load_per_processor": machine.load_share()}
+    facts = cast(Machine, {name: known[name] for name in Machine.__annotations__})
+    boot = _BOOT_ID.read_text(encoding="ascii").strip() if _BOOT_ID.exists() else ""
+    return problems, time.time(), boot, facts
+
+
+def _plain_name(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", name):
+        raise ValueError("expected a plain name of a file")
+    return name
+
+
+class WorkerNode:
+    """A node on its worker: a Dask actor, whose methods the client calls."""
+
+    def __init__(
+        self, job: Job, identity: Identity, directory: Sequence[PublicIdentity], in_memory: bool
+    ) -> None:
+        self._job, self._identity, self._directory = job, identity, directory
+        self._parent = Path("/dev/shm") if in_memory and Path("/dev/shm").is_dir() else None
+        self._process: LocalProcess | None = None
+        self._stack = ExitStack()
+        # Called when Dask drops this object, and when the worker ends.
+        self._close = weakref.finalize(self, self._stack.close)
+
+    async def call(self, method: str, *values: Any) -> str:
+        """Call a method of this object or of its process; return its result or error as JSON."""
+        try:
+            target = self if hasattr(self, method) else self._process
+            return f"value {checks.dumps(await getattr(target, method)(*values))}"
+        # Dask would send any exception as a pickle, which the client refuses.
+        except Exception as error:  # noqa: BLE001
+            known = error if isinstance(error, PqchainError) else PqchainError(repr(error))
+            return f"error {checks.dumps(known)}"
+
+    async def open(self) -> None:
+        """Make and fill the node's folder."""
+        job, self._folder = self._job, self._stack.enter_context(scratch_folder(self._parent))
+        if job.prepare:
+            prepare = pkgutil.resolve_name(job.prepare)
+            await asyncio.to_thread(prepare, self._identity.index, self._folder, **job.parameters)
+
+    async def clock(self) -> float:
+        """Return the time of this machine's monotonic clock."""
+        return time.monotonic()
+
+    async def launch(self, address: Address) -> None:
+        """Start the process of the node, which may be started again after its end."""
+        setup = (self._job, self._folder, self._identity, self._directory, address)
+        self._process = await processes.start(setup)
+        assert self._process.executed is not None
+        self._stack.callback(self._process.executed.wait)
+        self._stack.callback(self._process.executed.kill)
+        if not self._close.alive:
+            self._stack.close()
+            raise PqchainError(f"node {self._identity.index} was started after the end of the run.")
+
+    async def files(self) -> dict[Annotated[str, checks.FromText(_plain_name)], bytes]:
+        """Return the node's files by name."""
+        paths = sorted(path for path in self._folder.iterdir() if path.is_file())
+        return {path.name: path.read_bytes() for path in paths}
+
+    async def close(self) -> None:
+        """End the process and remove the node's folder."""
+        if self._process is not None:
+            await self._process.stop()
+        self._close()
+
+
 class WorkerLost(PqchainError):
     """A worker ended, or does not answer."""
 
 
 @dataclass(eq=False)
-class _RemoteProcess(NodeProcess):
-    """Process of a node on a worker."""
+class RemoteNode:
+    """A node on a worker, and its actor once it is started."""
 
-    worker: Worker
-    key: int
-
-    async def _call(self, method: str, *values: Any, default: Any = None) -> Any:
-        """Call a method of the process; the default is the result if its worker is lost."""
-        with suppress(WorkerLost):
-            return await self.worker.call(method, *values, key=self.key)
-        return default
-
-    async def write(self, line: bytes) -> None:
-        await self._call("write", line)
-
-    async def readline(self) -> bytes:
-        lost = encode("lost", "its worker was lost before all nodes were connected")
-        while not (line := await self._call("poll", default=lost)):
-            continue
-        return bytes(line)
-
-    async def kill(self) -> float:
-        return float(await self._call("kill", default=math.nan))
-
-    async def stop(self) -> None:
-        with suppress(PqchainError):
-            await self._call("stop")
-
-    async def ticks(self) -> tuple[int, int]:
-        idle, total = await self._call("ticks", default=(0, 0))
-        return idle, total
-
-
-@dataclass(eq=False)
-class Worker:
-    """A worker, its nodes, and its actor once it is started."""
-
-    address: str
     client: Any
-    scheduler: str
-    ports: Mapping[int, int]
-    """Port of each of its nodes; 0: any."""
+    cluster: Cluster
+    index: int
+    address: str
+    """Address of the worker."""
     description: Description
     actor: Any = None
     lost: bool = False
-    clock: tuple[float, float] = (math.nan, math.nan)
-    """Result of `read_clock`."""
-    starts: int = 0
-    """Number of processes that were started, which identifies the next one."""
+    clocks: list[tuple[float, float]] = field(default_factory=list)
+    """Seconds by which the worker's clock was ahead of this machine's, and their errors."""
 
-    async def call(
-        self, method: str, *values: Any, key: int | None = None, seconds: float = _CALL_SECONDS
-    ) -> Any:
-        """Call a method of the actor, or of its process `key`; the annotation gives the type.
-
-        Raises WorkerLost, DataError for a result of another type, and the errors of the method.
-        """
-        if self.lost:
-            raise WorkerLost(f"worker {self.address} was lost")
+    async def _answer(self, answer: Awaitable[Any], seconds: float = _CALL_SECONDS) -> Any:
         try:
-            reply = await asyncio.wait_for(self.actor.call(key, method, *values), seconds)
+            return await asyncio.wait_for(answer, seconds)
         except scheduling.LOST_ERRORS as error:
-            await self._check_scheduler()
-            self.lost = True
-            raise WorkerLost(f"worker {self.address} was lost ({error})") from error
-        word, _, text = str(reply).partition(" ")
-        owner = WorkerNodes if key is None else LocalProcess
-        result = get_type_hints(getattr(owner, method))["return"]
-        kind = result if word == "value" else checks.SentError
-        value = checks.loads(text, kind, f"the reply of worker {self.address} to {method!r}")
-        if word != "value":
-            raise value
-        return value
-
-    async def _check_scheduler(self) -> None:
+            lost = error
+        self.lost = True
         try:
             await asyncio.wait_for(self.client.scheduler.identity(), _CALL_SECONDS)
         # AttributeError: a client that lost its scheduler has none.
         except (*scheduling.LOST_ERRORS, AttributeError) as error:
             raise PqchainError(
-                f"the Dask scheduler {self.scheduler} was lost ({error or type(error).__name__}). "
-                "The workers stop the nodes. Start the cluster and the run again."
+                f"the Dask scheduler {self.cluster.scheduler} was lost "
+                f"({error or type(error).__name__}). The workers stop the nodes. Start the cluster "
+                "and the run again."
             ) from error
+        raise WorkerLost(f"worker {self.address} was lost ({lost})") from lost
 
-    async def start(self, job: Job, identities: Mapping[int, Any], in_memory: bool) -> None:
-        """Start the actor, which makes and fills the nodes' folders."""
-        directory = [identity.public for identity in identities.values()]
-        nodes = {index: identities[index] for index in self.ports}
-        made = scheduling.actor(
-            self.client, self.address, WorkerNodes, job, nodes, directory, in_memory
-        )
-        try:
-            self.actor = await asyncio.wait_for(made, _CALL_SECONDS)
-        except scheduling.LOST_ERRORS as error:
-            raise PqchainError(f"worker {self.address} was lost before the start.") from error
+    async def start(self, arguments: tuple[Any, ...]) -> None:
+        """Start the actor, which makes and fills the node's folder."""
+        actor = scheduling.actor(self.client, self.address, WorkerNode, *arguments)
+        self.actor = await self._answer(actor)
         await self.call("open", seconds=_START_SECONDS)
 
-    async def read_clock(self) -> tuple[float, float]:
-        """Return the seconds by which its clock is ahead of this machine's, and their error.
+    async def call(self, method: str, *values: Any, seconds: float = _CALL_SECONDS) -> Any:
+        """Call a method of the actor or of its process, whose annotation gives the result's type.
 
-        The error is half the shortest round trip, whatever the trip's asymmetry. A machine that was
-        lost since the last reading keeps it.
+        Raises WorkerLost, DataError for a result of another type, and the errors of the method.
         """
-        readings = []
+        if self.lost:
+            raise WorkerLost(f"worker {self.address} was lost")
+        reply = await self._answer(self.actor.call(method, *values), seconds)
+        word, _, text = str(reply).partition(" ")
+        owner = WorkerNode if hasattr(WorkerNode, method) else LocalProcess
+        hints = get_type_hints(getattr(owner, method), include_extras=True)
+        kind = hints["return"] if word == "value" else checks.SentError
+        value = checks.loads(text, kind, f"the reply of worker {self.address} to {method!r}")
+        if word != "value":
+            raise value
+        return value
+
+    async def call_process(self, method: str, *values: Any) -> Any:
+        """Call a method of the process; the result is that of `_IF_LOST` if its worker is lost."""
+        try:
+            return await self.call(method, *values)
+        except WorkerLost:
+            return _IF_LOST.get(method)
+
+    async def read_clock(self) -> None:
+        """Add a reading to `clocks`, with half the shortest round trip as its error."""
+        # A machine that was lost since the last reading keeps it.
+        ahead, error = self.clocks[-1] if self.clocks else (math.nan, math.nan)
         with suppress(WorkerLost):
+            readings = []
             for _ in range(_CLOCK_READINGS):
                 began = time.monotonic()
                 reading = await self.call("clock")
                 half = (time.monotonic() - began) / 2
                 readings.append((half, reading - (began + half)))
             error, ahead = min(readings)
-            self.clock = ahead, error
-        return self.clock
-
-    async def launch(self, index: int, port: int) -> _RemoteProcess:
-        """Start the process of a node."""
-        process = _RemoteProcess(index=index, worker=self, key=self.starts)
-        self.starts += 1
-        host = self.address.partition("://")[2].rpartition(":")[0].strip("[]")
-        await self.call("launch", process.key, index, (host, port or self.ports[index]))
-        return process
+        self.clocks.append((ahead, error))
 
     async def copy_files(self, folder: Path) -> None:
-        """Copy the files of each node i to `folder/i`, unless the worker is lost."""
+        """Copy the files of the node i to `folder/i`, unless the worker is lost."""
+        folder = folder / str(self.index)
+        folder.mkdir(parents=True, exist_ok=True)
         with suppress(WorkerLost):
-            for index in self.ports:
-                (folder / str(index)).mkdir(parents=True, exist_ok=True)
-                names = await self.call("file_names", index)
-                if len(names) > MAX_LOGS or not all(map(_NAME.fullmatch, names)):
-                    raise InvalidResult(
-                        f"worker {self.address} must have at most {MAX_LOGS} files with plain "
-                        f"names; got {short_repr(names)}"
-                    )
-                left = MAX_LOG_BYTES
-                for name in names:
-                    data, piece = bytearray(), bytes(_PIECE_BYTES)
-                    # Only the last piece is shorter, so that the number of calls is limited, too.
-                    while len(piece) == _PIECE_BYTES:
-                        piece = await self.call("read_file", index, name, len(data), _PIECE_BYTES)
-                        data += piece
-                        if len(piece) > _PIECE_BYTES or len(data) > left:
-                            raise InvalidResult(
-                                f"the files of node {index} of worker {self.address} must have at "
-                                f"most {MAX_LOG_BYTES} bytes; got more in {name}"
-                            )
-                    left -= len(data)
-                    write_atomically(folder / str(index) / name, bytes(data))
+            for name, data in (await self.call("files")).items():
+                write_atomically(folder / name, data)
 
 
-def run(
+@blocking
+async def run(
     job: Job,
     cluster: Cluster,
     *,
@@ -242,54 +291,52 @@ def run(
     """Run a job on the workers of a Dask cluster; nodes are placed in the order of addresses.
 
     With `in_memory` the nodes' folders are in the workers' memory where possible. After the run,
-    files of node i are copied to `folder/i`; those of a lost worker are lost. Without a folder
-    nothing is copied.
+    files of node i are copied to `folder/i`; those of a lost worker are lost.
 
     `Result.cluster` has workers and computers (numbers of them), clock_error_seconds (maximum error
     of a difference between two machines' times), and machines (for each worker: nodes, computer,
-    machine_id, cpu_model, cpu_count, python, pqchain, commit, load_per_processor,
-    clock_offset_seconds and clock_error_seconds, relative to the client). Raises Unsupported
-    without Dask, UsageError without a scheduler or suitable workers, and PqchainError for a lost
-    scheduler and for nodes that do not start or end in time.
+    the keys of `Machine`, clock_offset_seconds and clock_error_seconds, relative to the client).
+    Raises Unsupported without Dask, UsageError without a scheduler or suitable workers, and
+    PqchainError for a lost scheduler and for nodes that do not start or end in time.
     """
-    return run_until_complete(_run(job, cluster, in_memory, progress, folder))
-
-
-async def _run(
-    job: Job, cluster: Cluster, in_memory: bool, progress: Progress, folder: Path | None
-) -> Result:
     async with scheduling.open_client(cluster.scheduler) as client:
-        workers = await _choose_workers(client, job, cluster)
-        identities = dict(enumerate(job.identities()))
+        nodes = await _place(client, job, cluster)
+        # The first nodes are on different workers.
+        workers = nodes[: len({node.address for node in nodes})]
+        identities = job.identities()
+        directory = [identity.public for identity in identities]
 
-        async def launch(index: int, port: int) -> NodeProcess:
-            return await workers[index % len(workers)].launch(index, port)
+        async def launch(index: int, port: int) -> Call:
+            host = nodes[index].address.partition("://")[2].rpartition(":")[0].strip("[]")
+            own = cluster.first_port and cluster.first_port + index
+            await nodes[index].call("launch", (host, port or own))
+            return nodes[index].call_process
 
         try:
-            await asyncio.gather(*(worker.start(job, identities, in_memory) for worker in workers))
+            arguments = ((job, identity, directory, in_memory) for identity in identities)
+            await asyncio.gather(*map(RemoteNode.start, nodes, arguments))
             # One after another, so that the client's own work does not delay the replies.
-            before = [await worker.read_clock() for worker in workers]
-            algorithm = identities[0].public.algorithm
-            result = await Mesh(job, launch, algorithm, progress, _START_SECONDS).run()
+            for worker in workers:
+                await worker.read_clock()
+            mesh = Mesh(job, launch, directory[0].algorithm, progress, _START_SECONDS)
+            result = await mesh.run()
             for worker in workers:
                 await worker.read_clock()
             if folder is not None:
-                await asyncio.gather(*(worker.copy_files(folder) for worker in workers))
+                await asyncio.gather(*(node.copy_files(folder) for node in nodes))
         finally:
             # Shielded, so that a second Ctrl-C leaves no process either.
-            calls = [worker.call("close") for worker in workers if worker.actor is not None]
+            calls = [node.call("close") for node in nodes if node.actor is not None]
             await asyncio.shield(asyncio.gather(*calls, return_exceptions=True))
-    return _with_machines(result, workers, before)
+    return _with_machines(result, workers)
 
 
-async def _choose_workers(client: Any, job: Job, cluster: Cluster) -> list[Worker]:
-    """Return the workers that run nodes. Raises UsageError for too few, or unsuitable ones."""
+async def _place(client: Any, job: Job, cluster: Cluster) -> list[RemoteNode]:
+    """Return the nodes on their workers. Raises UsageError for too few, or unsuitable ones."""
     transports = sorted({info.name for info in job.infos})
-    ours = (VERSION, cluster_worker.python_version(), sorted(installation.installed_libraries()))
+    ours = (VERSION, _PYTHON, sorted(installation.installed_libraries()), transports)
     began = time.time()
-    replies = await client.run(
-        scheduling.as_json, cluster_worker.describe, *ours, transports, on_error="return"
-    )
+    replies = await client.run(scheduling.as_json, describe, *ours, on_error="return")
     ended = time.time()
     needed = -(-job.nodes // cluster.nodes_per_worker)
     if len(replies) < needed:
@@ -298,70 +345,45 @@ async def _choose_workers(client: Any, job: Job, cluster: Cluster) -> list[Worke
             f"workers; {cluster.scheduler} has {len(replies)}. Start more, or raise "
             "--nodes-per-worker."
         )
-    chosen = sorted(replies, key=_natural)[: job.nodes]
-    problems, workers = [], []
-    for number, address in enumerate(chosen):
-        description: Any = replies[address]
-        try:
-            if not isinstance(description, Exception):
-                description = checks.loads(description, Description, "its description")
-        except DataError as error:
-            description = error
-        found = _problems(description, began, ended)
-        problems += [f"worker {address}: {problem}" for problem in found]
-        indices = range(number, job.nodes, len(chosen))
-        ports = {index: cluster.first_port and cluster.first_port + index for index in indices}
-        workers.append(Worker(address, client, cluster.scheduler, ports, description))
-    if problems:
+    chosen = sorted(replies, key=lambda address: [*map(int, re.findall(r"\d+", address))])
+    workers = {at: _checked(replies[at], began, ended) for at in chosen[: job.nodes]}
+    if problems := [f"worker {at}: {problem}" for at in workers for problem in workers[at][0]]:
         raise UsageError("\n".join(problems))
-    return workers
+    placed = enumerate(islice(cycle(workers), job.nodes))
+    return [RemoteNode(client, cluster, index, at, workers[at]) for index, at in placed]
 
 
-def _natural(address: str) -> list[int | str]:
-    """Return a sort key by which 10.0.0.2 is before 10.0.0.10."""
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", address)]
-
-
-def _problems(description: Any, began: float, ended: float) -> list[str]:
-    """Return what a worker that replied between two times lacks, each with its remedy."""
-    if isinstance(description, Exception):
-        return [
-            f"its check failed ({type(description).__name__}: {description}); install pqchain "
-            f"{VERSION} there, in the environment that runs `dask worker`"
-        ]
-    seconds = description["seconds"]
+def _checked(reply: Any, began: float, ended: float) -> Description:
+    """Return the description of a worker that replied between two times, with all its problems."""
+    try:
+        if isinstance(reply, Exception):
+            raise DataError(f"{type(reply).__name__}: {reply}")
+        problems, seconds, *facts = checks.loads(reply, Description, "its description")
+    except DataError as error:
+        remedy = f"install pqchain {VERSION} there, in the environment that runs `dask worker`"
+        return [f"its check failed ({error}); {remedy}"], 0.0, "", cast(Machine, {})
     ahead = seconds - min(max(seconds, began), ended)
-    if abs(ahead) <= MAX_CLOCK_SECONDS:
-        return list(description["problems"])
-    direction = "ahead" if ahead > 0 else "behind"
-    return [
-        *description["problems"],
-        f"its clock is {abs(ahead):.0f} s {direction}; synchronize it, for example with chrony",
-    ]
+    if abs(ahead) > MAX_CLOCK_SECONDS:
+        clock = f"its clock is {abs(ahead):.0f} s {'ahead' if ahead > 0 else 'behind'}"
+        problems.append(f"{clock}; synchronize it, for example with chrony")
+    return problems, seconds, *facts
 
 
-def _with_machines(
-    result: Result, workers: Sequence[Worker], before: Sequence[tuple[float, float]]
-) -> Result:
+def _with_machines(result: Result, workers: Sequence[RemoteNode]) -> Result:
     """Return the result with times of this machine's clock, and with the cluster's facts."""
-    boots = list(dict.fromkeys(worker.description["boot"] for worker in workers))
-    offsets, errors = [], []
-    for (first, first_error), worker in zip(before, workers, strict=True):
-        last, last_error = worker.clock
-        offsets.append((first + last) / 2)
-        errors.append(max(first_error, last_error) + abs(last - first) / 2)
-    machines = [
-        {
-            "worker": number,
-            "nodes": list(worker.ports),
-            "computer": boots.index(worker.description["boot"]),
-            **worker.description["machine"],
-            "clock_offset_seconds": offsets[number],
-            "clock_error_seconds": errors[number],
-        }
-        for number, worker in enumerate(workers)
-    ]
-    count, times = len(workers), result.failure_times
+    count, machines = len(workers), list[dict[str, Any]]()
+    boots = list(dict.fromkeys(worker.description[2] for worker in workers))
+    for number, worker in enumerate(workers):
+        (first, first_error), (last, last_error) = worker.clocks
+        *_, boot, facts = worker.description
+        row: dict[str, Any] = {"worker": number, "computer": boots.index(boot), **facts}
+        row["nodes"] = list(range(number, len(result.nodes), count))
+        row["clock_offset_seconds"] = (first + last) / 2
+        row["clock_error_seconds"] = max(first_error, last_error) + abs(last - first) / 2
+        machines.append(row)
+    offsets = [row["clock_offset_seconds"] for row in machines]
+    errors = sorted(row["clock_error_seconds"] for row in machines)
+    times = result.failure_times
     return replace(
         result,
         nodes=tuple(
@@ -372,7 +394,7 @@ def _with_machines(
             "workers": count,
             "computers": len(boots),
             # Two times may have opposite errors; times of one worker have the same one.
-            "clock_error_seconds": sum(sorted(errors)[-2:]) if count > 1 else 0.0,
+            "clock_error_seconds": sum(errors[-2:]) if count > 1 else 0.0,
             "machines": machines,
         },
     )

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import wraps
 from time import monotonic
-from typing import Any
+from typing import Any, ParamSpec
 
 from pqchain.errors import DataError, PqchainError
 from pqchain.wire.drivers.job import Job, NodeFailure, NodeResult, Progress, Result, decode, encode
+
+_Arguments = ParamSpec("_Arguments")
 
 _CONNECT_SECONDS = 60.0
 """Timeout in seconds for all nodes to connect."""
@@ -27,38 +30,38 @@ def _futures() -> dict[str, asyncio.Future[Any]]:
     return {kind: asyncio.get_running_loop().create_future() for kind in _REPORTS}
 
 
-@dataclass(eq=False, kw_only=True)
-class NodeProcess(ABC):
+Call = Callable[..., Awaitable[Any]]
+"""Function (method, *values) that calls a method of a `processes.LocalProcess` on any machine."""
+
+
+def blocking(
+    function: Callable[_Arguments, Coroutine[Any, Any, Result]],
+) -> Callable[_Arguments, Result]:
+    """Make a coroutine function one that runs to its end, also where an event loop runs."""
+
+    @wraps(function)
+    def run(*arguments: _Arguments.args, **options: _Arguments.kwargs) -> Result:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(function(*arguments, **options))
+        # A notebook's thread already runs an event loop, which cannot wait for another one.
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(asyncio.run, function(*arguments, **options)).result()
+
+    return run
+
+
+@dataclass(eq=False)
+class NodeProcess:
     """Process of one node, whose setup has been sent."""
 
     index: int
+    call: Call
     reports: dict[str, asyncio.Future[Any]] = field(default_factory=_futures)
     """Report of each kind in `_REPORTS`; an error if the process ended early, None if killed."""
     reading: asyncio.Task[None] = field(init=False)
     dead: bool = False
-
-    @abstractmethod
-    async def write(self, line: bytes) -> None:
-        """Send a request to the node."""
-
-    @abstractmethod
-    async def readline(self) -> bytes:
-        """Return the node's next report.
-
-        The last one has the reason, if known: "ended", or "lost" if the machine was lost.
-        """
-
-    @abstractmethod
-    async def kill(self) -> float:
-        """Kill the process; return the time on its machine's monotonic clock, NaN if it is lost."""
-
-    @abstractmethod
-    async def stop(self) -> None:
-        """End the process."""
-
-    @abstractmethod
-    async def ticks(self) -> tuple[int, int]:
-        """Return idle and total clock ticks of its machine's processors; zeros if unknown."""
 
 
 @dataclass(eq=False)
@@ -66,7 +69,7 @@ class Mesh:
     """Run of a job, whose nodes' processes `launch` starts."""
 
     job: Job
-    launch: Callable[[int, int], Awaitable[NodeProcess]]
+    launch: Callable[[int, int], Awaitable[Call]]
     """Start the process of a node, listening on a port (0: any), and send its setup."""
     identity: str
     """Signature algorithm of the nodes' identities."""
@@ -100,7 +103,9 @@ class Mesh:
         finally:
             for task in failures:
                 task.cancel()
-            await asyncio.gather(*(process.stop() for process in self.processes.values()))
+            # The machine of a process, or the connection to it, may be lost.
+            stopping = [process.call("stop") for process in self.processes.values()]
+            await asyncio.gather(*stopping, return_exceptions=True)
             for process in self.processes.values():
                 process.reading.cancel()
         nodes = [
@@ -121,7 +126,7 @@ class Mesh:
         )
 
     async def _ticks(self) -> list[tuple[int, int]]:
-        return await asyncio.gather(*(process.ticks() for process in self.processes.values()))
+        return await asyncio.gather(*(process.call("ticks") for process in self.processes.values()))
 
     async def _wait_for_all(self, kind: str, seconds: float) -> None:
         reports = {index: process.reports[kind] for index, process in self.processes.items()}
@@ -138,7 +143,7 @@ class Mesh:
             )
 
     async def _spawn(self, index: int, port: int = 0) -> NodeProcess:
-        process = self.processes[index] = await self.launch(index, port)
+        process = self.processes[index] = NodeProcess(index, await self.launch(index, port))
         process.reading = asyncio.create_task(self._read(process))
         return process
 
@@ -150,13 +155,15 @@ class Mesh:
         await self._request("start", addresses, *processes)
 
     async def _request(self, kind: str, value: Any, *processes: NodeProcess) -> None:
-        await asyncio.gather(*(process.write(encode(kind, value)) for process in processes))
+        await asyncio.gather(*(process.call("write", encode(kind, value)) for process in processes))
 
     async def _read(self, process: NodeProcess) -> None:
         error, reports = "", process.reports
         try:
             while True:
-                kind, value = decode(await process.readline())
+                if not (line := await process.call("poll")):
+                    continue
+                kind, value = decode(line)
                 if kind in ("ended", "lost"):
                     break
                 if kind == "begun":
@@ -198,9 +205,11 @@ class Mesh:
         await asyncio.sleep(failure.after_seconds)
         process = self.processes[failure.node]
         process.dead = True
-        self.failure_times[failure.node] = await process.kill()
+        self.failure_times[failure.node] = await process.call("kill")
         if failure.down_seconds is None:
             return
+        # Another process of this node must not be taken for the old one.
+        await process.reading
         await asyncio.sleep(failure.down_seconds)
         # The same port, because the other nodes keep the address.
         restarted = await self._spawn(failure.node, process.reports["listening"].result()[1])

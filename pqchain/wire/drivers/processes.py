@@ -12,8 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
@@ -31,7 +30,7 @@ from pqchain.wire.drivers.job import (
     encode,
     encode_setup,
 )
-from pqchain.wire.drivers.mesh import Mesh, NodeProcess
+from pqchain.wire.drivers.mesh import Call, Mesh, blocking
 from pqchain.wire.drivers.namespaces import Namespaces
 from pqchain.wire.transports import registry
 
@@ -94,8 +93,8 @@ class ForkServer:
 
 
 @dataclass(eq=False)
-class LocalProcess(NodeProcess):
-    """Process of a node on this machine."""
+class LocalProcess:
+    """Process of a node on this machine; `Mesh` calls its methods by name."""
 
     pid: int
     requests: asyncio.WriteTransport
@@ -110,22 +109,25 @@ class LocalProcess(NodeProcess):
         # The end of a forked process is known from the end of its reports, once they are read.
         return self.lines.at_eof() if self.executed is None else self.executed.poll() is not None
 
+    async def call(self, method: str, *values: Any) -> Any:
+        """Call a method by its name."""
+        return await getattr(self, method)(*values)
+
     async def write(self, line: bytes) -> None:
         """Send a request to the node."""
         self.requests.write(line)
 
-    async def readline(self) -> bytes:
-        """Return the node's next report, "ended" with the last line of its log at the end."""
-        if line := await self.lines.readline():
-            return line
-        lines = self.log.read_text(errors="replace").splitlines()
-        return encode("ended", lines[-1] if lines else "")
-
     async def poll(self) -> bytes:
-        """Return the node's next report; empty if there is none within `_POLL_SECONDS`."""
-        with suppress(asyncio.TimeoutError):
-            return await asyncio.wait_for(self.readline(), _POLL_SECONDS)
-        return b""
+        """Return the node's next report, empty if there is none within `_POLL_SECONDS`.
+
+        The last one is "ended" with the last line of its log.
+        """
+        try:
+            line = await asyncio.wait_for(self.lines.readline(), _POLL_SECONDS)
+        except asyncio.TimeoutError:
+            return b""
+        log = [] if line else self.log.read_text(errors="replace").splitlines()
+        return line or encode("ended", log[-1] if log else "")
 
     async def kill(self) -> float:
         """Kill the process, if it has not ended; return the time of the monotonic clock."""
@@ -162,7 +164,7 @@ async def start(
 
     Without a fork server it is a new program; `prefix` is a command that runs it, or empty.
     """
-    _, folder, identity, *_ = setup
+    _, folder, *_ = setup
     folder.mkdir(parents=True, exist_ok=True)
     path, loop = folder / "log", asyncio.get_running_loop()
     # Pipes: a socket would be reset, and reading it fail, if a process dies before it has read all.
@@ -196,7 +198,7 @@ async def start(
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), reader)
     requests, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, writer)
     requests.write(encode_setup(setup))
-    return LocalProcess(pid, requests, lines, path, executed, index=identity.index)
+    return LocalProcess(pid, requests, lines, path, executed)
 
 
 def open_fork_server(job: Job) -> ForkServer:
@@ -209,17 +211,6 @@ def open_fork_server(job: Job) -> ForkServer:
         parts = [value, *(getattr(value, name) for name in names)]
         modules |= {type(part).__module__ for part in parts}
     return ForkServer(tuple(sorted(modules)))
-
-
-def run_until_complete(coroutine: Coroutine[Any, Any, Result]) -> Result:
-    """Run a coroutine on an event loop of its own, also where this thread already runs one."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(coroutine)
-    # A notebook's thread already runs an event loop, which cannot wait for another one.
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, coroutine).result()
 
 
 def run(
@@ -250,12 +241,11 @@ def run(
         identities = job.identities()
         directory = [identity.public for identity in identities]
 
-        async def launch(index: int, port: int) -> LocalProcess:
+        async def launch(index: int, port: int) -> Call:
             host = "127.0.0.1" if namespaces is None else namespaces.host(index)
             setup = (job, folder / str(index), identities[index], directory, (host, port))
-            if namespaces is not None:
-                return await start(setup, None, namespaces.prefix(index))
-            return await start(setup, fork_server)
+            prefix = () if namespaces is None else namespaces.prefix(index)
+            return (await start(setup, None if shaped else fork_server, prefix)).call
 
         mesh = Mesh(job, launch, identities[0].public.algorithm, progress)
-        return run_until_complete(mesh.run())
+        return blocking(mesh.run)()

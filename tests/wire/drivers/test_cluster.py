@@ -4,7 +4,6 @@ import asyncio
 import os
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +14,8 @@ from pqchain.consensus.network import named
 from pqchain.errors import DataError, PqchainError, UsageError
 from pqchain.reencode import runs
 from pqchain.results import machine
-from pqchain.wire.drivers import cluster, cluster_worker
-from pqchain.wire.drivers.cluster import Cluster, Worker
+from pqchain.wire.drivers import cluster
+from pqchain.wire.drivers.cluster import Cluster, RemoteNode
 from pqchain.wire.drivers.job import Job
 from tests.consensus.scenarios import scenario
 from tests.reencode.mesh import small
@@ -109,32 +108,19 @@ def test_cluster_needs_enough_workers_and_a_scheduler(address, tmp_path, monkeyp
 
 
 class Actor:
-    """Actor of a worker that replies what it is given; it counts the calls."""
+    """Actor of a worker that replies what it is given."""
 
     def __init__(self, replies: Callable[..., Any]) -> None:
-        self.replies, self.calls = replies, 0
+        self.replies = replies
 
-    async def call(self, key: int | None, method: str, *values: Any) -> Any:
-        self.calls += 1
+    async def call(self, method: str, *values: Any) -> Any:
         return self.replies(method, *values)
 
 
-def worker(replies: Callable[..., Any]) -> Worker:
-    return Worker("tcp://w:1", None, "tcp://s:1", {0: 0}, described(), Actor(replies))
-
-
-def copied(folder: Path, names: list[str], size: int = 10, more: int = 0) -> Worker:
-    """Copy a worker's files of this size, of which it sends `more` than requested; return it."""
-
-    def replies(method: str, index: int, *values: Any) -> str:
-        if method == "file_names":
-            return f"value {checks.dumps(names)}"
-        _, start, count = values
-        return f"value {checks.dumps(bytes(min(count, size - start) + more))}"
-
-    made = worker(replies)
-    asyncio.run(made.copy_files(folder))
-    return made
+def worker(replies: Callable[..., Any]) -> RemoteNode:
+    node = RemoteNode(None, Cluster(scheduler="tcp://s:1"), 0, "tcp://w:1", described())
+    node.actor = Actor(replies)
+    return node
 
 
 @pytest.mark.parametrize(
@@ -145,23 +131,17 @@ def copied(folder: Path, names: list[str], size: int = 10, more: int = 0) -> Wor
     ],
 )  # fmt: skip
 def test_name_of_a_file_that_leaves_its_folder_is_rejected(tmp_path, name):
-    with pytest.raises(DataError, match=r"tcp://w:1 (must have at most 1000|.* Invalid JSON)"):
-        copied(tmp_path / "logs", ["log", name])
+    files = {"log": b"", name: b""}
+    with pytest.raises(DataError, match=r"the reply of worker tcp://w:1 to 'files' has a wrong"):
+        asyncio.run(worker(lambda *_: f"value {checks.dumps(files)}").copy_files(tmp_path / "logs"))
     assert [path.name for path in tmp_path.rglob("*")] == ["logs", "0"]
 
 
-def test_files_are_copied_in_pieces_and_limited(tmp_path, monkeypatch):
-    with pytest.raises(DataError, match="at most 1000 files"):
-        copied(tmp_path, [f"file{number}" for number in range(1001)])
-    monkeypatch.setattr(cluster, "_PIECE_BYTES", 4)
-    monkeypatch.setattr(cluster, "MAX_LOG_BYTES", 100)
-    assert copied(tmp_path, ["log", "ledger.sqlite"]).actor.calls == 1 + 2 * 3
-    assert [path.read_bytes() for path in sorted((tmp_path / "0").iterdir())] == [bytes(10)] * 2
-    copied(tmp_path, ["a", "b"], size=50)
-    for names, size, more, last in [("ab", 51, 0, "b"), ("a", 10**18, 0, "a"), ("a", 10, 1, "a")]:
-        limit = rf"the files of node 0 of .* at most 100 bytes; got more in {last}"
-        with pytest.raises(DataError, match=limit):
-            copied(tmp_path, list(names), size, more)
+def test_files_are_copied(tmp_path):
+    files = {"log": bytes(10), "ledger.sqlite": bytes(range(256))}
+    asyncio.run(worker(lambda *_: f"value {checks.dumps(files)}").copy_files(tmp_path))
+    copied = {path.name: path.read_bytes() for path in (tmp_path / "0").iterdir()}
+    assert copied == files
 
 
 @pytest.mark.parametrize(
@@ -175,50 +155,52 @@ def test_files_are_copied_in_pieces_and_limited(tmp_path, monkeypatch):
         ("clock", 'error "UnknownName: a"', "has a wrong part"),
         ("clock", {"value": 1}, "cannot be read"),
         ("clock", "value 1e999", "cannot be read"),
-        ("file_names", "value [1]", "has a wrong part"),
+        ("files", "value [1]", "has a wrong part"),
         ("close", "value {}", "has a wrong part"),
+        ("kill", "value [1]", "has a wrong part"),
+        ("poll", "value [1]", "has a wrong part"),
     ],
 )
 def test_reply_of_a_worker_has_the_type_of_its_method(method, reply, message):
     with pytest.raises(PqchainError, match=message):
         asyncio.run(worker(lambda *values: reply).call(method))
-    for name in ("kill", "poll"):
-        with pytest.raises(DataError, match="has a wrong part"):
-            asyncio.run(worker(lambda *values: "value [1]").call(name, key=0))
 
 
 NOW = 1.8e9
 """Time of day of the workers and the client, in seconds."""
 
 
-def described(**changes: Any) -> Any:
+def described(seconds: float = NOW) -> Any:
     """Return the description of a worker like this client."""
-    return {"problems": [], "seconds": NOW, **changes}
+    facts = dict.fromkeys(("machine_id", "cpu_model", "python", "pqchain", "commit"), "")
+    return [], seconds, "", {**facts, "cpu_count": 1, "load_per_processor": 0.0}
 
 
 @pytest.mark.parametrize(
-    ("description", "problem"),
+    ("reply", "problem"),
     [
-        (described(), "^$"),
-        (described(seconds=NOW + 3600), r"clock is 3\d\d\d s ahead; synchronize it"),
-        (described(seconds=NOW - 7200), r"clock is 7\d\d\d s behind"),
+        (checks.dumps(described()), "^$"),
+        (checks.dumps(described(NOW + 3600)), r"clock is 3\d\d\d s ahead; synchronize it"),
+        (checks.dumps(described(NOW - 7200)), r"clock is 7\d\d\d s behind"),
         (ModuleNotFoundError("No module named 'pqchain'"), r"'pqchain'\); install pqchain"),
         (RuntimeError("odd"), r"check failed \(RuntimeError: odd\)"),
+        ("{}", "its check failed .*its description has a wrong part"),
     ],
 )
-def test_unsuitable_worker_is_described_with_a_remedy(description, problem):
-    assert re.search(problem, "".join(cluster._problems(description, NOW - 1, NOW + 1)))
+def test_unsuitable_worker_is_described_with_a_remedy(reply, problem):
+    assert re.search(problem, "".join(cluster._checked(reply, NOW - 1, NOW + 1)[0]))
 
 
 def test_worker_states_what_it_lacks(monkeypatch):
-    ours = (cluster_worker.VERSION, cluster_worker.python_version(), [], ["tcp-tls"])
-    assert cluster_worker.describe(*ours)["problems"] == []
-    info = cluster_worker.registry.TransportInfo
+    ours = (cluster.VERSION, cluster._PYTHON, [], ["tcp-tls"])
+    assert cluster.describe(*ours)[0] == []
+    info = cluster.registry.TransportInfo
     monkeypatch.setattr(info, "unavailable_reason", lambda info: "needs aioquic")
-    problems = cluster_worker.describe("0.0.9", "3.9", ["none"], ["native", "aioquic"])["problems"]
+    problems, *_ = cluster.describe("0.0.9", "3.9", ["none"], ["native", "aioquic"])
     for text, part in zip(problems, [
         r"has pqchain .*, the client 0\.0\.9; install pqchain 0\.0\.9",
-        r"has Python .*, the client 3\.9; use 3\.9", "lacks the native library none; run `make`",
+        r"has Python .*, the client 3\.9; install Python 3\.9",
+        "lacks the native library none; run `make`",
         "cannot use the transport aioquic: needs aioquic",
     ], strict=True):  # fmt: skip
         assert re.search(part, text)

@@ -16,7 +16,7 @@ import pytest
 from pqchain.errors import DataError, PqchainError
 from pqchain.wire.drivers import processes
 from pqchain.wire.drivers.job import Job, NodeResult, decode, encode
-from pqchain.wire.drivers.mesh import Mesh, NodeProcess
+from pqchain.wire.drivers.mesh import Mesh
 from pqchain.wire.drivers.processes import ForkServer
 
 
@@ -182,29 +182,16 @@ def test_processes_run_within_an_event_loop_and_report_progress_once_per_second(
     assert len(progress) <= 2 * (2 + time.monotonic() - start)
 
 
-class Process(NodeProcess):
-    """Process of a node that reports some lines and stays alive."""
+def reporting(*lines: bytes):
+    """Return the calls of a process that reports some lines and stays alive."""
+    left = [encode("listening", ("127.0.0.1", 1)), encode("connected"), *lines]
 
-    def __init__(self, *lines: bytes) -> None:
-        super().__init__(index=0)
-        self.lines = [encode("listening", ("127.0.0.1", 1)), encode("connected"), *lines]
-
-    async def write(self, line: bytes) -> None:
-        """Ignore requests."""
-
-    async def readline(self) -> bytes:
-        if not self.lines:
+    async def call(method: str, *values: object) -> object:
+        if method == "poll" and not left:
             await asyncio.sleep(60)
-        return self.lines.pop(0)
+        return {"poll": lambda: left.pop(0), "ticks": lambda: (0, 0)}.get(method, lambda: None)()
 
-    async def kill(self) -> float:
-        return 0.0
-
-    async def stop(self) -> None:
-        self.reading.cancel()
-
-    async def ticks(self) -> tuple[int, int]:
-        return 0, 0
+    return call
 
 
 @pytest.mark.parametrize(
@@ -218,8 +205,8 @@ class Process(NodeProcess):
     ],
 )
 def test_wrong_report_is_an_error_of_its_run(last, message):
-    async def launch(index: int, port: int) -> Process:
-        return Process(last)
+    async def launch(index, port):
+        return reporting(last)
 
     one = Job(nodes=1, factory="", transport="tcp-tls", limit_seconds=5)
     mesh = Mesh(one, launch, "Ed25519", lambda count: None)
