@@ -30,7 +30,6 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import reduce
 from itertools import pairwise, product
 from operator import add, and_
-from typing import NamedTuple
 
 from pqchain import algorithms
 from pqchain.errors import DataError
@@ -64,16 +63,17 @@ _FIGURES = 3
 _OF_THE_PRINT = {"at_most", "quotient", "sum", "value", "open"}
 
 
-class Comparison(NamedTuple):
-    """The result of one comparison of numbers."""
-
-    holds: bool | None
-    """None if the numbers cannot decide it."""
-    evidence: str
-    standing: Standing = SAME_SETTING
-    margin: float = math.inf
-    ours: bool = False
-    """Whether the bound is ours, so that it cannot refute a statement."""
+def _verdict(
+    of: NumberReader,
+    holds: bool | None,
+    evidence: str,
+    standing: Standing = SAME_SETTING,
+    margin: float = math.inf,
+    *,
+    ours: bool = False,
+) -> Verdict:
+    """Return a verdict by numbers of a reader; a bound that is `ours` cannot refute a statement."""
+    return Verdict(outcome(holds, ours=ours), evidence, of.source, standing, margin)
 
 
 def bound_text(
@@ -153,11 +153,9 @@ def _verdicts(check: Check, of: NumberReader) -> Iterator[Verdict]:
         return
     for part in _parts(check):
         try:
-            result = compare(part, of)
+            yield compare(part, of)
         except Undecided as reason:
-            result = Comparison(None, str(reason))
-        word = outcome(result.holds, ours=result.ours)
-        yield Verdict(word, result.evidence, of.source, result.standing, result.margin)
+            yield Verdict(OPEN, str(reason), of.source)
 
 
 def _parts(check: Check) -> Iterator[Check]:
@@ -206,7 +204,7 @@ def _listed(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
 
 
-def _less(check: Check, of: NumberReader) -> Comparison:
+def _less(check: Check, of: NumberReader) -> Verdict:
     """Check that one number is below another; nothing is decided if they are too close.
 
     They are ranked if they differ by more than their noise, or by APART and more than their error:
@@ -226,19 +224,19 @@ def _less(check: Check, of: NumberReader) -> Comparison:
     low, high = sorted((a.value, b.value))
     is_apart = high >= APART * low and high - low > a.error + b.error
     if not (is_apart or high - low > a.noise + b.noise):
-        return Comparison(None, f"{first} {a} and {second} {b} are too close to rank", standing)
+        return _verdict(of, None, f"{first} {a} and {second} {b} are too close to rank", standing)
     if a.value > b.value:
-        return Comparison(False, f"{first} {a} is not below {second} {b}", standing)
+        return _verdict(of, False, f"{first} {a} is not below {second} {b}", standing)
     by = check.get("by", 1)
     times = high / low if low else math.inf
     text = f"{first} {a} < {second} {b}"
     if by > 1:
         text += f"; 'by far' is read as {by} times or more, "
         text += bound_text(by, times, holds=times >= by, least=True)
-    return Comparison(times >= by, text, standing, times / by, ours=True)
+    return _verdict(of, times >= by, text, standing, times / by, ours=True)
 
 
-def _ratio(check: Check, of: NumberReader) -> Comparison:
+def _ratio(check: Check, of: NumberReader) -> Verdict:
     upper, lower = of(check["of"]), of(check["to"])
     if of.noise:
         raise Undecided(f"no ratio: {of.noise}")
@@ -250,7 +248,7 @@ def _ratio(check: Check, of: NumberReader) -> Comparison:
         # A ratio within its error of a bound could fall on either side in the next run.
         is_close = abs(ratio.value - stated) < ratio.error
         holds = None if is_close else ratio.value >= stated
-        return Comparison(holds, text + ": too close to the bound" * is_close, ratio.standing)
+        return _verdict(of, holds, text + ": too close to the bound" * is_close, ratio.standing)
     about, most = check.get("about", 1), ABOUT if "about" in check else SIMILAR
     if "about" not in check:
         text += f"; 'similar' is read as within a factor of {most:g}, "
@@ -263,7 +261,7 @@ def _ratio(check: Check, of: NumberReader) -> Comparison:
         text += f", stated about {about}" + ", cut off and not rounded" * is_cut
         # 1e-9: decimal roundings are not exact in binary.
         agrees = is_cut or abs(excess) <= (unit / 2 + ratio.error) * (1 + 1e-9)
-        return Comparison(agrees, text, ratio.standing)
+        return _verdict(of, agrees, text, ratio.standing)
     else:
         text += f", stated about {about}, read as within a factor of {most:g}, "
     factor = max(ratio.value / about, about / ratio.value)
@@ -273,25 +271,25 @@ def _ratio(check: Check, of: NumberReader) -> Comparison:
     is_close = not all(abs(ratio.value - end) >= ratio.error for end in ends)
     holds = None if is_close else factor <= most
     text += "; too close to the bound" * is_close
-    return Comparison(holds, text, ratio.standing, most / factor, ours=True)
+    return _verdict(of, holds, text, ratio.standing, most / factor, ours=True)
 
 
-def _stated(check: Check, of: NumberReader) -> Comparison:
+def _stated(check: Check, of: NumberReader) -> Verdict:
     """Compare a number with the one that a statement names: `is`, or `limit`."""
     number = of(check["of"])
     text = f"{described(check['of'])} {number}, "
     if "is" in check:
         text += f"stated {check['is']}"
-        return Comparison(number.value == check["is"], text, number.standing)
+        return _verdict(of, number.value == check["is"], text, number.standing)
     limit, ours = check["limit"], bool(check.get("ours"))
     holds = number.value <= limit
     text += f"limit {Number(limit, unit=number.unit)}"
     text += f", {bound_text(limit, number.value, holds=holds, unit=number.unit)}" if ours else ""
     margin = limit / number.value if number.value else math.inf
-    return Comparison(holds, text, number.standing, margin, ours)
+    return _verdict(of, holds, text, number.standing, margin, ours=ours)
 
 
-def _recomputed(check: Check, of: NumberReader) -> Comparison:
+def _recomputed(check: Check, of: NumberReader) -> Verdict:
     """Compare a printed number with a quotient or a sum, within the rounding of all parts."""
     if "cells" in check:
         number, printed = reduce(add, map(of, check["cells"])), of(check["total"])
@@ -304,15 +302,15 @@ def _recomputed(check: Check, of: NumberReader) -> Comparison:
         text += f", printed {printed.value:g}"
     # 1e-9: decimal roundings are not exact in binary.
     allowed = (number.noise + printed.noise) * (1 + 1e-9)
-    return Comparison(abs(number.value - printed.value) <= allowed, text, printed.standing)
+    return _verdict(of, abs(number.value - printed.value) <= allowed, text, printed.standing)
 
 
-def _open(check: Check, of: NumberReader) -> Comparison:
-    return Comparison(None, str(check["reason"]))
+def _open(check: Check, of: NumberReader) -> Verdict:
+    return _verdict(of, None, str(check["reason"]))
 
 
 # The function and the fields of each kind of check.
-KINDS: dict[str, tuple[Callable[[Check, NumberReader], Comparison], str]] = {
+KINDS: dict[str, tuple[Callable[[Check, NumberReader], Verdict], str]] = {
     "less": (_less, "smaller larger quantity larger_quantity by one_level n"),
     "falling": (_less, "names quantity n"),
     "ratio": (_ratio, "of to about at_least n"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pandas as pd
@@ -116,31 +116,40 @@ def readers(paper: Paper, run: pd.DataFrame) -> Iterator[NumberReader]:
     The noise is half of the 95 % interval; that of a count is 0 if all blocks have the same.
     """
     for _, table in cells(run).groupby("exchange", sort=False):
-        yield _reader(paper, table)
+        # A network of 2^n nodes.
+        table = table.assign(n=[int(nodes).bit_length() - 1 for nodes in table["nodes"]])
+        yield cell_reader(
+            paper, Kind.RUN, table, _standing(table), lambda row, name: row[f"{name}_half_width"],
+            busy=_busy_reason(table), missing="{name} was not run", steps=sorted(set(table["n"])),
+        )  # fmt: skip
 
 
-def _reader(paper: Paper, table: pd.DataFrame) -> NumberReader:
+def cell_reader(
+    paper: Paper,
+    kind: Kind,
+    table: pd.DataFrame,
+    standing: Standing,
+    error: Callable[[dict[Any, Any], str], float],
+    *,
+    busy: str = "",
+    **fields: Any,
+) -> NumberReader:
+    """Return a reader of the cells in a frame with the columns algorithm, n and those of COLUMNS.
+
+    `error` gives the error of a row's column; `busy` is why all but counts are undecided. `fields`
+    are those of `from_values`.
+    """
     printed = {name: printed for printed, name in paper.names.items()}
-    standing, busy = _standing(table), _busy_reason(table)
-    # A network of 2^n nodes.
-    table = table.assign(n=[int(nodes).bit_length() - 1 for nodes in table["nodes"]])
     values: dict[tuple[str, str], Number | Undecided] = {}
     for row in table.to_dict("records"):
-        name = printed[row["algorithm"]] + step(row["n"])
         for quantity, column in COLUMNS.items():
-            half = float(row[f"{column}_half_width"])
-            number = Number(float(row[column]), half, half, Unit.of(column), standing)
+            off = float(error(row, column))
+            number = Number(float(row[column]), off, off, Unit.of(column), standing)
             # A count does not depend on the load.
             is_open = busy and quantity != COUNTED
+            name = printed[row["algorithm"]] + step(row["n"])
             values[name, quantity] = Undecided(busy) if is_open else number
-    return from_values(
-        Kind.RUN,
-        values,
-        "{name} was not run",
-        quantities=COLUMNS,
-        steps=sorted(set(table["n"])),
-        decides=True,
-    )
+    return from_values(kind, values, quantities=COLUMNS, decides=True, **fields)
 
 
 def parts(frames: Frames) -> dict[str, pd.DataFrame]:

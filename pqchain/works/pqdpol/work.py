@@ -13,12 +13,12 @@ from pqchain.consensus import landscape
 from pqchain.consensus.landscape import LANDSCAPE
 from pqchain.costs import CostTable, from_frame
 from pqchain.errors import DataError
-from pqchain.figures import Kind, Unit
+from pqchain.figures import Kind
 from pqchain.works import papers
 from pqchain.works.paper import Paper
 from pqchain.works.pqdpol import judging, measured, plans, rebuilt
 from pqchain.works.pqdpol.rebuilt import CELLS
-from pqchain.works.readers import Number, NumberReader, from_values, step
+from pqchain.works.readers import NumberReader, from_values
 from pqchain.works.verdicts import OPEN, Standing, Verdict
 from pqchain.works.work import Bench, Frames, Work
 
@@ -127,29 +127,20 @@ def _measured(measurements: pd.DataFrame) -> CostTable:
 
 
 def _reader(paper: Paper, frame: pd.DataFrame, error_percent: float) -> NumberReader:
-    printed = {name: printed for printed, name in paper.names.items()}
     # Every reading of the model is marked as fitted, so that it cannot confirm Tables 5 and 6.
     standing = Standing(
         f"costs: {frame['costs'].iloc[0]}; coefficients fitted to Table 6 with errors of up to "
         f"{error_percent:.1f} %",
         fitted=True,
     )
-    values = {}
-    for row in frame.to_dict("records"):
-        name = printed[row["algorithm"]] + step(row["n"])
-        for quantity, column in judging.COLUMNS.items():
-            value = float(row[column])
-            # The number of transactions that fill a block has no error of the latency.
-            error = 0.0 if quantity == judging.COUNTED else value * error_percent / 100
-            number = Number(value, error, error, Unit.of(column), standing)
-            values[name, quantity] = number
-    return from_values(
-        Kind.MODELLED,
-        values,
-        "no model of the {quantity} of {name} is given",
-        quantities=judging.COLUMNS,
-        decides=True,
-    )
+
+    def error(row: Mapping[Any, Any], column: str) -> float:
+        # The number of transactions that fill a block has no error of the latency.
+        is_count = column == judging.COLUMNS[judging.COUNTED]
+        return 0.0 if is_count else row[column] * error_percent / 100
+
+    missing = "no model of the {quantity} of {name} is given"
+    return judging.cell_reader(paper, Kind.MODELLED, frame, standing, error, missing=missing)
 
 
 def _facts(frames: Frames) -> dict[str, Any]:

@@ -105,21 +105,23 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
         amount = _without_native(amount)
     # Virtual runs occupy one processor each and run in parallel. Live runs follow one by one: in
     # parallel they would share processors.
-    orders = [*_virtual(amount)]
-    count = len(orders) + len(_LIVE) + PAIRS
-    count += amount.transport_repeats * len(registry.TRANSPORTS)
+    orders, live_orders = [*_virtual(amount)], [*_live(amount)]
+    live: dict[str, list[pd.DataFrame]] = {}
+    count = len(orders) + len(live_orders)
     with tqdm(total=count, unit="replay", disable=not progress, desc=built.KEY, leave=False) as bar:
         virtual = _run_processes(orders, bar.update)
-        live = dict(_live(amount, bar.update))
-        live_pairs = pd.concat(_live_pairs(PAIRS, amount.live_block_bytes, bar.update))
-        shaped = [*_shaped(amount.transport_repeats, bar.update)]
-    phases = {name: virtual[name] for name in (built.LINK_ONLY, built.CALIBRATED)} | live
+        for name, repeat, wanted, options in live_orders:
+            live.setdefault(name, []).append(_attempt(wanted, **options).assign(repeat=repeat))
+            bar.update()
+    shaped = live.pop(built.SHAPED, [])
+    phases = {name: virtual[name] for name in (built.LINK_ONLY, built.CALIBRATED)}
+    phases |= {name: live[name][0] for name in _LIVE.values()}
     # The sequential blocks were replayed as repeats, so that processes could run in parallel.
     phases[built.LINK_ONLY] = as_sequence(phases[built.LINK_ONLY])
     series = {
         built.LINK_ONLY: virtual["series"],
         built.CALIBRATED: virtual["calibrated series"],
-        built.LOOPBACK: live_pairs,
+        built.LOOPBACK: pd.concat(live["live series"]),
     }
     reference = pd.concat([virtual["reference"], virtual["reference series"]], ignore_index=True)
     impaired = [(columns, virtual[name]) for name, _, columns in _comparisons()]
@@ -207,11 +209,25 @@ def _orders(name: str, repeats: int, **changes: Any) -> Iterator[Order]:
         yield name, replace(wanted, seed=first), options
 
 
-def _live(amount: Amount, step: Callable[[], object]) -> Iterator[tuple[str, pd.DataFrame]]:
+def _live(amount: Amount) -> Iterator[tuple[str, int, ReplayScenario, dict[str, Any]]]:
+    """Yield the live replays: name, number of the repeat, scenario, and options."""
+    block: dict[str, Any] = {"block_bytes": amount.block_bytes, "sources": "all"}
     for transport, name in _LIVE.items():
-        sizes: dict[str, Any] = {"block_bytes": amount.block_bytes, "sources": "all"}
-        yield name, _attempt(live_scenario(transport=transport, **sizes))
-        step()
+        yield name, 0, live_scenario(transport=transport, **block), {}
+    pair: dict[str, Any] = {"blocks": _PAIRED_BLOCKS, "block_bytes": amount.live_block_bytes}
+    for repeat in range(PAIRS):
+        # Alternating the order cancels a drift of the machine.
+        streams = scenario.STREAMS if repeat % 2 == 0 else scenario.STREAMS[::-1]
+        yield (
+            "live series",
+            repeat,
+            live_scenario(experiment="exchange", seed=repeat, **pair),
+            {"streams": streams},
+        )
+    for repeat in range(amount.transport_repeats):
+        # Interleaved, so that a drift of the machine affects all transports.
+        for transport in registry.TRANSPORTS:
+            yield built.SHAPED, repeat, shaped_scenario(transport), {}
 
 
 def live_scenario(**changes: Any) -> ReplayScenario:
@@ -219,12 +235,10 @@ def live_scenario(**changes: Any) -> ReplayScenario:
     # Ten processes share the processors of one machine. Versions of aioquic with a lower limit send
     # their longest datagrams.
     length = min(_LIVE_DATAGRAM_BYTES, registry.get("aioquic").max_datagram_bytes())
-    timeouts: dict[str, Any] = {
-        "timeout_seconds": 5.0,
-        "stall_seconds": 60.0,
-        "give_up_seconds": 60.0,
-    }
-    return ReplayScenario(mode="loopback", datagram_bytes=length, **timeouts, **changes)
+    return ReplayScenario(
+        mode="loopback", datagram_bytes=length, timeout_seconds=5.0, stall_seconds=60.0,
+        give_up_seconds=60.0, **changes,
+    )  # fmt: skip
 
 
 def _run_processes(orders: Sequence[Order], step: Callable[[], object]) -> dict[str, pd.DataFrame]:
@@ -270,20 +284,6 @@ def _attempt(wanted: ReplayScenario, **options: Any) -> pd.DataFrame:
     return frame
 
 
-def _live_pairs(count: int, block_bytes: int, step: Callable[[], object]) -> Iterator[pd.DataFrame]:
-    for repeat in range(count):
-        pair: dict[str, Any] = {
-            "experiment": "exchange",
-            "blocks": _PAIRED_BLOCKS,
-            "block_bytes": block_bytes,
-        }
-        # Alternating the order cancels a drift of the machine.
-        streams = scenario.STREAMS if repeat % 2 == 0 else scenario.STREAMS[::-1]
-        frame = _attempt(live_scenario(seed=repeat, **pair), streams=streams)
-        yield frame.assign(repeat=repeat)
-        step()
-
-
 def shaped_scenario(transport: str) -> ReplayScenario:
     """Return the scenario of a transport in network namespaces; its links are always the same."""
     return ReplayScenario(
@@ -293,11 +293,3 @@ def shaped_scenario(transport: str) -> ReplayScenario:
         limit_seconds=60.0,
         link=Link(bits_per_second=SHAPED_BITS_PER_SECOND),
     )
-
-
-def _shaped(repeats: int, step: Callable[[], object]) -> Iterator[pd.DataFrame]:
-    for repeat in range(repeats):
-        # Interleaved, so that a drift of the machine affects all transports.
-        for transport in registry.TRANSPORTS:
-            yield _attempt(shaped_scenario(transport)).assign(repeat=repeat)
-            step()
