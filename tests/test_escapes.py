@@ -27,7 +27,6 @@ CONTROLS += [*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x2028, 0x2029, 0xD
 ACTIVE = re.compile(f"[{''.join(map(chr, CONTROLS))}]")
 """Written out again, because the pattern of the module is what is tested."""
 
-SGR = re.compile(r"\x1b\[[0-9;]*m")
 """Colours, which pqchain writes and a text must not."""
 
 HOSTILE = st.text(st.sampled_from([*map(chr, CONTROLS), *"a\x1b[2Jm;]0\n<>&|\\%$_"]), max_size=12)
@@ -45,7 +44,7 @@ class Terminal(io.StringIO):
 
 
 def written_by_console(text: str, *, stream: type = io.StringIO, **options: bool) -> str:
-    arguments = argparse.Namespace(**{"json": False, "latex": False, "markdown": False, **options})
+    arguments = argparse.Namespace(**{"json": False, "latex": False, **options})
     stdout, stderr = stream(), stream()
     with redirect_stdout(stdout), redirect_stderr(stderr):
         console.show(arguments, {text: [text]}, table_of(text), text, remarks=[text, f"r{text}"])
@@ -54,20 +53,19 @@ def written_by_console(text: str, *, stream: type = io.StringIO, **options: bool
 
 WRITERS = {
     "file": lambda text: table_of(text).text(),
-    "terminal": lambda text: SGR.sub("", table_of(text).text(40, colour=True)),
+    "terminal": lambda text: table_of(text).text(40),
     "HTML": lambda text: html.document(text, [(text, text)], table_of(text).html()),
     "LaTeX": lambda text: table_of(text).latex() + latex.escaped(text),
-    "Markdown": lambda text: table_of(text).markdown() + markdown(text),
+    "Markdown": markdown,
     "notebook": lambda text: "".join(
         [shown.text, *shown.data.values()][at]
         for shown in (notebook.show(table_of(text)), notebook.sentence("{name}", name=text))
         for at in (0, 1)
     ),
     "command": written_by_console,
-    "command on a terminal": lambda text: SGR.sub("", written_by_console(text, stream=Terminal)),
+    "command on a terminal": lambda text: written_by_console(text, stream=Terminal),
     "command --json": lambda text: written_by_console(text, json=True),
     "command --latex": lambda text: written_by_console(text, latex=True),
-    "command --markdown": lambda text: written_by_console(text, markdown=True),
 }
 
 

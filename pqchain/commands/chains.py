@@ -183,9 +183,9 @@ def whatif(
     outputs: list[str | Table] = [answer.text()]
     if bibtex:
         outputs = [f"{latex.escaped(answer.sentence)[:-1]}~\\cite{{pqchain}}.", answer.bibtex]
-    elif form.latex or form.markdown:
+    elif form.latex:
         outputs = [answer.table(), answer.sentence]
-    console.show(form, answer.data(), *outputs, verbatim=bibtex or not form.markdown)
+    console.show(form, answer.data(), *outputs, verbatim=True)
     if page is not None:
         opening = [f"{subject}: {text}" for subject, text in answer.statements.items()]
         studies.write(studies.analyse(answer.inline), page, opening=opening)

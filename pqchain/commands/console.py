@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqchain import figures
-from pqchain.errors import UsageError, markdown, visible
+from pqchain.errors import UsageError, visible
 from pqchain.render import latex, terminal
-from pqchain.render.terminal import has_colour as has_colour
 from pqchain.render.terminal import is_interactive as is_interactive
 from pqchain.render.terminal import print_json as print_json
 from pqchain.render.terminal import print_stderr as print_stderr
@@ -101,20 +100,16 @@ def all_ran(frame: pd.DataFrame) -> bool:
 def _formatted(form: Format, outputs: Sequence[Table | str], verbatim: bool) -> Iterator[str]:
     if form.latex and all(isinstance(output, str) for output in outputs):
         raise UsageError("--latex is for tables, and this command shows none; leave it out")
-    width, colour = terminal_width(sys.stdout), has_colour(sys.stdout)
+    width = terminal_width(sys.stdout)
     for output in outputs:
         if not isinstance(output, str):
-            in_markup = output.latex if form.latex else output.markdown
-            is_markup = form.latex or form.markdown
-            yield in_markup() if is_markup else output.text(width, colour=colour)
+            yield output.latex() if form.latex else output.text(width)
         elif form.latex:
             yield "\n".join(f"% {latex.escaped(line)}" for line in visible(output).splitlines())
-        elif form.markdown and not verbatim:
-            yield markdown(output)
         elif verbatim or width is None:
             yield visible(output)
         else:
-            yield terminal.wrapped(visible(output), width, colour=colour)
+            yield terminal.wrapped(visible(output), width)
 
 
 def save_plot(axes: Any, path: Path) -> int:

@@ -154,8 +154,8 @@ def chain(
         frame = blocks.measure_blocks(names, **settings, **options, warn=False)
         frame.attrs.pop("rounds", None)
         console.save(frame, output)
-    # LaTeX and Markdown are for tables, also of a single algorithm.
-    is_single = frame["algorithm"].nunique() == 1 and not (form.latex or form.markdown)
+    # LaTeX is for tables, also of a single algorithm.
+    is_single = frame["algorithm"].nunique() == 1 and not form.latex
     shown = tables.block_summary(frame) if is_single else tables.block_table(frame)
     return console.show_measurements(form, "blocks", frame, shown)
 

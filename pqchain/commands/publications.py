@@ -17,7 +17,6 @@ def papers(
     table: str | None = None,
     /,
     *,
-    cite: bool = False,
     bibtex: bool = False,
     form: values.Format = values.TEXT,
 ) -> int:
@@ -26,18 +25,21 @@ def papers(
     Args:
         key: a work, such as pqdpol
         table: one of its tables, such as table4
-        cite: show how to cite pqchain and the works; with a work: how to cite that
-        bibtex: as --cite, in BibTeX
+        bibtex: references of pqchain and the works in BibTeX; with a work: that of the work
 
     Examples:
       pqchain papers
       pqchain papers pqdpol table4 --json
       pqchain papers --bibtex > pqchain.bib
     """
-    if (cite or bibtex) and table is not None:
-        raise UsageError("--cite and TABLE exclude each other; give one")
-    if cite or bibtex:
-        return _cite(form, key, bibtex)
+    if bibtex:
+        if table is not None:
+            raise UsageError("--bibtex and TABLE exclude each other; give one")
+        from pqchain.works import citation
+
+        entries = citation.entries([] if key is None else [key])
+        text = "\n\n".join(map(citation.bibtex, entries))
+        return console.show(form, entries, text, verbatim=True)
     from pqchain.works import papers as works
     from pqchain.works import tables
 
@@ -59,14 +61,6 @@ def papers(
     content = {"paper": key, "table": table, **frame.attrs, "rows": console.records(frame)}
     errata = [tables.list_item(f"erratum: {note}") for note in frame.attrs["errata"]]
     return console.show(form, content, tables.published_table(frame), remarks=errata)
-
-
-def _cite(form: values.Format, key: str | None, bibtex: bool) -> int:
-    from pqchain.works import citation
-
-    entries = citation.entries([] if key is None else [key])
-    written = citation.bibtex if bibtex else citation.sentence
-    return console.show(form, entries, "\n\n".join(map(written, entries)), verbatim=bibtex)
 
 
 def reproduce(

@@ -243,11 +243,10 @@ class Format:
 
     json: Annotated[bool, Parameter(help="write JSON to stdout, nothing else")] = False
     latex: Annotated[bool, Parameter(help="write tables for LaTeX (booktabs)")] = False
-    markdown: Annotated[bool, Parameter(help="write tables in Markdown")] = False
 
     def __post_init__(self) -> None:
-        if self.json + self.latex + self.markdown > 1:
-            raise UsageError("--json, --latex and --markdown exclude each other; give one")
+        if self.json and self.latex:
+            raise UsageError("--json and --latex exclude each other; give one")
 
 
 TEXT = Format()

@@ -1,4 +1,4 @@
-"""Tables that can be written as text, HTML, Markdown, LaTeX and records."""
+"""Tables that can be written as text, HTML, LaTeX and records."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms
-from pqchain.errors import markdown, visible
+from pqchain.errors import visible
 from pqchain.figures import SECONDS
 from pqchain.render import html, latex, terminal
 from pqchain.render.column import Column as Column
@@ -87,14 +87,13 @@ class Table:
             more["remarks"] = [str(row[remark]) for row in records]
         return cls(columns=made, rows=rows, **more)
 
-    def text(self, width: int | None = None, *, colour: bool = False) -> str:
+    def text(self, width: int | None = None) -> str:
         """Return the table as text, on a terminal of `width` columns with wrapped cells.
 
         Without a width a row is a line, however long, because a file or a pipe has no width.
         """
-        layout = terminal.layout(
-            self.columns, self._cells(_text), width, merge=self.row_headers > 1, colour=colour
-        )
+        cells = self._cells(_text)
+        layout = terminal.layout(self.columns, cells, width, merge=self.row_headers > 1)
         pairs = zip(self.rows, self._remarks, strict=True)
         remarks = [f"{row[0]}: {remark}" for row, remark in pairs if remark]
         below = visible("\n".join(f"- {line}" for line in dict.fromkeys([*remarks, *self.notes])))
@@ -103,13 +102,6 @@ class Table:
         if width is not None:
             title, below = (terminal.wrapped(part, width) for part in (title, below))
         return "\n".join(part for part in (title, layout, below) if part)
-
-    def markdown(self) -> str:
-        """Return the table in Markdown, without its caption."""
-        headings = [f"{column.group} {column.title}".strip() for column in self.columns]
-        marks = ["--:" if column.numeric else "---" for column in self.columns]
-        rule = f"|{'|'.join(marks)}|"
-        return "\n".join([_line(headings), rule, *map(_line, self._cells(_text))])
 
     def latex(self) -> str:
         """Return the table in LaTeX with booktabs; caption, source and notes become comments."""
@@ -186,11 +178,6 @@ def _plain(cell: Any) -> Any:
     value = value.item() if hasattr(value, "item") else value
     # JSON has no NaN.
     return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def _line(cells: Sequence[str]) -> str:
-    escaped = (markdown(cell).replace("\n", " ") for cell in cells)
-    return f"| {' | '.join(escaped)} |"
 
 
 def _heading_rows(columns: Sequence[Column]) -> Iterator[Markup]:

@@ -1,4 +1,4 @@
-"""Terminals: tables and texts in columns, encodings, widths, colours and broken pipes."""
+"""Terminals: tables and texts in columns, encodings, widths and broken pipes."""
 
 from __future__ import annotations
 
@@ -15,19 +15,11 @@ from unicodedata import east_asian_width
 
 from pqchain import figures
 from pqchain.errors import visible
-from pqchain.render.html import VERDICTS
 
 if TYPE_CHECKING:
     from pqchain.render.column import Column
 
 _GAP = "  "
-
-_STYLES = {"good": "32", "bad": "31"}
-"""Escape sequences of the tones of verdicts: green and red."""
-
-_BOLD, _YELLOW = "1", "33"
-
-_WARNING = re.compile(r"^(! |Warning)")
 
 _ASCII = str.maketrans(
     {"µ": "u", figures.TIMES: "x", figures.NARROW_SPACE: " ", figures.MISSING: "-", "…": "~"}
@@ -42,7 +34,6 @@ def layout(
     width: int | None = None,
     *,
     merge: bool = False,
-    colour: bool = False,
 ) -> str:
     """Return rows of texts as a table of at most `width` terminal columns; None for any width.
 
@@ -72,26 +63,24 @@ def layout(
                 [[row[at] for at in part] for row in rows],
                 width,
                 merge=merge,
-                colour=colour,
             )
             for part in parts
         )
-    bold = _BOLD * colour
     lines: list[str] = []
     if any(groups):
         spans = [list(span) for _, span in groupby(range(len(columns)), groups.__getitem__)]
         sums = [_total(widths[at] for at in span) for span in spans]
-        heads = [(groups[span[0]], bold) for span in spans]
+        heads = [groups[span[0]] for span in spans]
         lines += _lines(heads, sums, [False] * len(spans), is_bottom=True)
     numeric = [column.numeric for column in columns]
     # A title stands on the line above its figures, also where others are longer.
-    lines += _lines([(title, bold) for title in titles], widths, numeric, is_bottom=True)
+    lines += _lines(titles, widths, numeric, is_bottom=True)
     lines.append(_GAP.join("─" * width for width in widths))
     first = ""
     for row in rows:
         cells = ["" if merge and row[0] == first else row[0], *row[1:]]
         first = row[0]
-        lines += _lines([(cell, _style(cell) * colour) for cell in cells], widths, numeric)
+        lines += _lines(cells, widths, numeric)
     return "\n".join(lines)
 
 
@@ -113,22 +102,22 @@ def _parts(columns: Sequence[Column], least: Sequence[int], width: int) -> list[
 
 
 def _lines(
-    cells: Sequence[tuple[str, str]],
+    cells: Sequence[str],
     widths: Sequence[int],
     numeric: Sequence[bool],
     *,
     is_bottom: bool = False,
 ) -> Iterator[str]:
-    """Yield the lines of cells, pairs of text and style, next to each other."""
-    texts = [_wrapped(text, width) for (text, _), width in zip(cells, widths, strict=True)]
+    """Yield the lines of cells next to each other."""
+    texts = list(map(_wrapped, cells, widths))
     height = max(map(len, texts))
     for at in range(height):
         line = []
-        for (_, style), lines, width, right in zip(cells, texts, widths, numeric, strict=True):
+        for lines, width, right in zip(texts, widths, numeric, strict=True):
             index = at - (height - len(lines)) * is_bottom
             text = lines[index] if 0 <= index < len(lines) else ""
             padding = " " * (width - display_width(text))
-            line.append(padding * right + styled(text, style) + padding * (not right))
+            line.append(padding * right + text + padding * (not right))
         yield _GAP.join(line).rstrip()
 
 
@@ -144,34 +133,23 @@ def _wrapped(text: str, width: int) -> list[str]:
     return lines
 
 
-def _style(text: str) -> str:
-    """Return the escape sequence of a verdict or status, "" for other texts."""
-    return _STYLES.get(VERDICTS.get(text, ("", ""))[0], "")
-
-
-def styled(text: str, style: str) -> str:
-    """Return a text with an escape sequence, "" for none."""
-    return f"\x1b[{style}m{text}\x1b[0m" if style and text else text
-
-
-def wrapped(text: str, width: int, *, colour: bool = False) -> str:
+def wrapped(text: str, width: int) -> str:
     """Return a text with lines of at most `width` columns, broken between words.
 
     A continuation starts where the last text after two or more spaces does, so that columns stay
-    columns. With `colour`, warnings are yellow.
+    columns.
     """
     lines = []
     for line in text.splitlines():
         indent = re.match(r"\s*(?:[-*] )?(?:\S+(?: \S+)*  +)*", line)
         hanging = " " * (len(indent[0]) if indent and len(indent[0]) < width // 2 else 0)
-        parts = textwrap.wrap(
+        lines += textwrap.wrap(
             line,
             max(width, 20),
             subsequent_indent=hanging,
             break_long_words=False,
             break_on_hyphens=False,
         ) or [""]
-        lines += [styled(part, _YELLOW * bool(colour and _WARNING.match(line))) for part in parts]
     return "\n".join(lines)
 
 
@@ -217,7 +195,7 @@ def print_stderr(text: str) -> None:
     text = visible(text)
     try:
         if (width := terminal_width(sys.stderr)) is not None:
-            text = wrapped(text, width, colour=has_colour(sys.stderr))
+            text = wrapped(text, width)
         sys.stderr.write(f"{encodable(text, sys.stderr)}\n")
         sys.stderr.flush()
     except OSError:
@@ -238,9 +216,3 @@ def is_interactive() -> bool:
 def terminal_width(stream: TextIO) -> int | None:
     """Return the columns of the terminal that a stream writes to; None for a file or a pipe."""
     return shutil.get_terminal_size().columns if stream.isatty() else None
-
-
-def has_colour(stream: TextIO) -> bool:
-    """Return whether a stream writes to a terminal with colours; NO_COLOR turns them off."""
-    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return stream.isatty() and not is_plain

@@ -46,14 +46,6 @@ def _of_work(key: str) -> dict[str, Any]:
     return {"key": key, "type": "work", **fields, "note": paper.title_note}
 
 
-def sentence(entry: dict[str, Any]) -> str:
-    """Return a reference as a sentence that begins with its key."""
-    parts = [", ".join(entry["authors"]), entry["title"], entry["venue"], entry["year"]]
-    parts += [f"doi:{entry['doi']}" if entry["doi"] else entry["url"]]
-    parts += [f"p. {entry['pages']}" if entry["pages"] else "", entry["note"]]
-    return f"[{entry['key']}] {'. '.join(text.rstrip('.') for text in parts if text)}."
-
-
 def bibtex(entry: dict[str, Any]) -> str:
     """Return a reference as a BibTeX entry for any LaTeX engine; Korean words are left out.
 

@@ -28,7 +28,6 @@ def test_compare_shows_draws_and_saves(saved: Path, run) -> None:
     first = run(f"{line} --json").data["compared"][0]
     assert (first["verdict"], first["ratio"]) == ("", 1.0)
     assert r"\toprule" in run(f"{line} --latex").out
-    assert "| algorithm |" in run(f"{line} --markdown").out
 
 
 def test_compare_takes_sides_of_several_files(saved: Path, run) -> None:
@@ -107,7 +106,6 @@ def test_cite_names_the_software_and_every_work(run) -> None:
     assert "@inproceedings{pqdpol," in text
     assert keys == ["pqchain", *papers.keys()]
     assert "author = {Yongseok Lee and Yunji Lee and Yunheung Paek}" in text
-    assert run("papers PQDPOL --cite").out.startswith("[pqdpol] authors not named")
 
 
 def test_cite_equals_the_citation_file() -> None:

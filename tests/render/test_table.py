@@ -119,11 +119,6 @@ def test_column_without_a_key_is_named_by_its_headings():
     assert one.records() == [{"public key printed": 897}]
 
 
-def test_markdown_cells_are_escaped():
-    one = Table(columns=[Column("a"), Column("b", "group", True)], rows=[["x | y", "1\n2"]])
-    assert one.markdown().splitlines() == ["| a | group b |", "|---|--:|", "| x \\| y | 1 2 |"]
-
-
 def test_html_headings_have_a_scope():
     columns = [Column("name"), Column("a", "group", True), Column("b", "group", True)]
     written = Table(columns=columns, rows=[["x", "1", "2"]], caption="S.", source=("measured",))

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from pqchain.figures import NARROW_SPACE
 from pqchain.render import terminal
-from pqchain.render.table import Column, Table
+from pqchain.render.table import Column
 
 WORDS = (
     "alpha", "be", f"1.23{NARROW_SPACE}ms", "Falcon-512", "(0.000878", "SPHINCS+-SHA2-128f-simple",
@@ -58,14 +58,6 @@ def test_a_continued_table_repeats_what_identifies_a_row_and_its_group() -> None
     assert second.splitlines()[-1].split() == ["Falcon", 9 * "2"]
 
 
-def test_colours_are_for_people_only() -> None:
-    table = Table(columns=[Column("name"), Column("status")], rows=[["a", "ok"], ["b", "failed"]])
-    assert "\x1b" not in table.text() and "\x1b" not in table.text(80)
-    coloured = table.text(80, colour=True)
-    assert "\x1b[32mok" in coloured and "\x1b[31mfailed" in coloured
-    assert "\x1b[1mname" in coloured
-
-
 def test_texts_wrap_between_words_under_their_column() -> None:
     line = "  ok  liboqs-0.13/avx2      30 algorithms, GNU 12.2.0; ML-DSA-44 signs and verifies"
     wrapped = terminal.wrapped(line, 60).splitlines()
@@ -73,5 +65,4 @@ def test_texts_wrap_between_words_under_their_column() -> None:
     assert wrapped[1].startswith(28 * " ") and not wrapped[1].startswith(29 * " ")
     assert " ".join(" ".join(wrapped).split()) == " ".join(line.split())
     assert terminal.wrapped("- a b c d e f g h i j k l m", 20).splitlines()[1].startswith("  j")
-    assert terminal.wrapped("Warning: busy", 80, colour=True) == "\x1b[33mWarning: busy\x1b[0m"
     assert terminal.wrapped("\nx\n", 80) == "\nx"
