@@ -67,7 +67,6 @@ def consensus(
     engine: Literal["fast", "simpy"] = "fast",
     workers: values.Whole | None = None,
     hosts: values.ClusterOptions = values.NO_CLUSTER,
-    store: Path | None = None,
     output: values.Output | None = None,
     form: values.Format = values.TEXT,
 ) -> int:
@@ -95,7 +94,6 @@ def consensus(
         engine: engine of the model; results are identical to the nanosecond, simpy is the readable
             reference
         workers: number of processes; default: one per core
-        store: save finished runs in this file and reuse them, to resume
 
     Examples:
       pqchain consensus --algorithm Falcon-512 --exponents 1..5 --network paper-serial
@@ -128,7 +126,7 @@ def consensus(
         Scenario(algorithm=name, network=law, nodes=size, delegates=count, seed=seed, **changes)
         for name, law, (size, count), seed in product(names, networks, sizes, seeds)
     ]
-    others: dict[str, Any] = {"workers": workers, "store": store}
+    others: dict[str, Any] = {"workers": workers}
     needed = "--mode model; delegates run one after the other"
     if mode == "model":
         others = {"transport": transport, "log": log, **vars(hosts)}
@@ -152,7 +150,6 @@ def consensus(
         engine=engine,
         workers=workers,
         scheduler=hosts.scheduler,
-        store=store,
         progress=console.is_interactive(),
     )
     console.save(runs, output, provenance=machine.provenance())

@@ -1,8 +1,7 @@
-"""Resumable sweeps of many scenarios on many processors or machines, with identical results.
+"""Sweeps of many scenarios on many processors or machines, with identical results.
 
 Scenarios are run in batches by a pool of processes or by the workers of a Dask scheduler. Results
-are stored under the scenarios' identifiers, so an interrupted sweep can be resumed. They are
-returned in the order of the scenarios, so they do not depend on which worker ran what.
+are returned in the order of the scenarios, so they do not depend on which worker ran what.
 """
 
 from __future__ import annotations
@@ -14,13 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from tqdm import tqdm
 
-from pqchain import results
 from pqchain.checks import integer
 from pqchain.consensus import model, runs
 from pqchain.consensus.model import Engine
@@ -74,7 +71,6 @@ def sweep(
     engine: Engine = "fast",
     workers: int | None = None,
     scheduler: str | None = None,
-    store: str | Path | None = None,
     batch: int = BATCH,
     progress: bool = False,
 ) -> pd.DataFrame:
@@ -82,10 +78,9 @@ def sweep(
 
     `workers` is the number of processes on this machine: by default one per processor; 1 runs
     everything in this process. `scheduler` ("tls://host:port") uses the workers of Dask instead,
-    which need this package installed; some of their rows are computed again here. `store` is a
-    table (.csv) of results; scenarios in it are not run again. A scenario that an engine cannot run
-    is a row with status "unsupported". Raises UsageError, Unsupported without Dask, DataError for a
-    file that is not a store and for a worker's wrong row, and PqchainError if a worker dies.
+    which need this package installed; some of their rows are computed again here. A scenario that
+    an engine cannot run is a row with status "unsupported". Raises UsageError, Unsupported without
+    Dask, DataError for a worker's wrong row, and PqchainError if a worker dies.
     """
     if engine not in model.ENGINES:
         raise UnknownName("engine", engine, model.ENGINES)
@@ -93,9 +88,7 @@ def sweep(
     if workers is not None:
         integer("workers", workers, least=1)
     identified = [(scenario.identifier, scenario) for scenario in scenarios]
-    known = {} if store is None else _read_store(Path(store))
-    stored = len(known)
-    pending = list({name: scenario for name, scenario in identified if name not in known}.values())
+    pending, known = list(dict(identified).values()), dict[str, Row]()
     tasks: list[_Task] = [
         (pending[first : first + batch], engine) for first in range(0, len(pending), batch)
     ]
@@ -110,17 +103,9 @@ def sweep(
     else:
         batches = _with_processes(tasks, min(workers or os.cpu_count() or 1, len(tasks)))
     with tqdm(total=len(pending), disable=counts_blocks or not progress, unit="scenario") as bar:
-        try:
-            for rows in batches:
-                known.update((row["scenario"], row) for row in rows)
-                bar.update(len(rows))
-                # A kill loses a tenth at most; writing after every batch would take quadratic time.
-                if store is not None and len(known) > 1.1 * stored:
-                    results.save(runs.SWEEP.frame(known.values()), store)
-                    stored = len(known)
-        finally:
-            if store is not None and len(known) > stored:
-                results.save(runs.SWEEP.frame(known.values()), store)
+        for rows in batches:
+            known.update((row["scenario"], row) for row in rows)
+            bar.update(len(rows))
     return runs.SWEEP.frame(known[name] for name, _ in identified)
 
 
@@ -167,21 +152,10 @@ def _with_processes(tasks: list[_Task], workers: int) -> Iterator[list[Row]]:
                 yield future.result()
         except BrokenProcessPool as error:
             raise PqchainError(
-                f"a worker process died ({error}). Run the sweep again, which continues if it has "
-                "a store; use fewer workers, or smaller scenarios if memory ran out; in a script, "
-                "call sweep under `if __name__ == '__main__':`."
+                f"a worker process died ({error}). Run the sweep again with fewer workers, or with "
+                "smaller scenarios if memory ran out; in a script, call sweep under "
+                "`if __name__ == '__main__':`."
             ) from error
         finally:
             # An error of one batch must not wait for the others.
             pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _read_store(store: Path) -> dict[str, Row]:
-    """Return the stored rows by scenario. Raises DataError for a file that is not a store."""
-    # A store that cannot be written raises its error here, before the runs.
-    if not store.exists():
-        store.parent.mkdir(parents=True, exist_ok=True)
-        results.check_table(store)
-        return {}
-    rows = results.check(results.load(store), runs.SWEEP).to_dict("records")
-    return {str(row["scenario"]): {str(name): row[name] for name in row} for row in rows}

@@ -62,8 +62,6 @@ class Analysis:
     """Results of a study: figures, sensitivity, load."""
 
     findings: Findings
-    algorithm: str
-    """The scheme that the sensitivity is about."""
     tornado: pd.DataFrame
     load: pd.DataFrame
 
@@ -74,13 +72,12 @@ def analyse(findings: Findings, *, output: str = "capacity_per_second") -> Analy
     They are for the post-quantum scheme with the greatest capacity. Raises UnknownName for a figure
     whose sensitivity cannot be computed.
     """
-    plan, costs, best = findings.plan, findings.costs, findings.best
-    algorithm = best or plan.chain.algorithms[0]
+    plan, costs = findings.plan, findings.costs
+    algorithm = findings.best or plan.chain.algorithms[0]
     values = findings.values.items()
     fitting = {name: blocks(plan, of) for name, of in values if of["transactions_per_block"]}
     return Analysis(
         findings=findings,
-        algorithm=algorithm,
         tornado=tornado(plan, costs, algorithm=algorithm, output=output),
         load=queueing.curve(fitting),
     )
@@ -160,7 +157,7 @@ def tornado(
         if name not in COSTS and not value:
             continue
         # Halving and doubling is symmetric on the logarithmic scale on which inputs differ.
-        varied = (_models(alone, costs, (name, by)).get(chosen) for by in (1 / FACTOR, FACTOR))
+        varied = (_models(alone, costs, name, by).get(chosen) for by in (1 / FACTOR, FACTOR))
         ends = [model[output] if model else math.nan for model in varied]
         rows.append([chosen, output, str(QUANTITIES[output].unit), name, float(value), base, *ends])
     frame = TORNADO.frame(rows)
@@ -170,16 +167,13 @@ def tornado(
     return results.check(frame.loc[order], TORNADO)
 
 
-def _models(plan: Plan, costs: CostTable, *changes: tuple[str, float]) -> dict[str, SchemeModel]:
-    """Return the models with inputs of VARIED times a factor; {} for an impossible plan."""
+def _models(plan: Plan, costs: CostTable, name: str, factor: float) -> dict[str, SchemeModel]:
+    """Return the models with an input of VARIED times a factor; {} for an impossible plan."""
     try:
-        for name, factor in changes:
-            if name in COSTS:
-                rows = (_scaled(name, getattr(row, name), factor, row) for row in costs.rows)
-                costs = replace(costs, rows=tuple(rows))
-            else:
-                plan = _scaled(name, plan.value(name), factor, plan)
-        return models(plan, costs)
+        if name not in COSTS:
+            return models(_scaled(name, plan.value(name), factor, plan), costs)
+        rows = tuple(_scaled(name, getattr(row, name), factor, row) for row in costs.rows)
+        return models(plan, replace(costs, rows=rows))
     except UsageError:
         return {}
 

@@ -27,56 +27,13 @@ from pqchain.consensus.scenario import quorum
 from pqchain.costs import Costs, CostTable
 from pqchain.results.kept import KeptValues
 from pqchain.study.plan import Plan
-from pqchain.study.provers import CORES, Prover, prover_of
+from pqchain.study.provers import Prover, prover_of
 
 BLS_SIGNATURE_BYTES = 96
 """A compressed point of G2: minimal public keys (draft-irtf-cfrg-bls-signature)."""
 
 FINALITY = "time to final"
 """Name of the limit of chains whose blocks wait for the finality of the previous one."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bundle:
-    """The aggregate or proof that replaces the signatures of a block; keys and messages stay."""
-
-    prover: Prover | None
-    """None for a BLS aggregate."""
-    fixed_seconds: float = 0.0
-    """BLS: verification time that does not depend on the number of signatures."""
-    signature_seconds: float = 0.0
-    """BLS: verification time that each signature adds, which is part of its transaction."""
-
-    @property
-    def rate_per_second(self) -> float:
-        """Number of signatures that the prover aggregates per second; infinite if not published."""
-        if self.prover is None or not self.prover.rates:
-            return math.inf
-        return self.prover.rate_per_second(CORES)
-
-    def bytes(self, signatures: float) -> float:
-        """Return the length of the aggregate or proof of this many signatures."""
-        if self.prover is None:
-            return float(BLS_SIGNATURE_BYTES)
-        return self.prover.proof_bytes(signatures)
-
-    def seconds(self, signatures: float) -> float:
-        """Return the time to verify the bundle once, besides `signature_seconds`; 0 if unknown."""
-        if self.prover is None:
-            return self.fixed_seconds
-        seconds = self.prover.verify_seconds(signatures)
-        return 0.0 if math.isnan(seconds) else seconds
-
-
-def bundle_of(plan: Plan, algorithm: str, costs: CostTable) -> Bundle | None:
-    """Return the bundle of a scheme's signatures; None if transactions carry their own."""
-    if not plan.bundled or algorithm != plan.bundled:
-        return None
-    prover, measured = prover_of(plan.transaction.transaction_aggregation), costs.aggregates
-    if prover or measured is None:
-        return Bundle(prover=prover)
-    fixed, per_signature = measured.verify_seconds, measured.message_seconds
-    return Bundle(prover=None, fixed_seconds=fixed, signature_seconds=per_signature)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,13 +87,13 @@ def use(
     row: Costs,
     lengths: Mapping[int, int],
     baseline: Costs | None,
-    bundle: Bundle | None = None,
+    prover: Prover | None = None,
 ) -> Use:
     """Return the bytes, weight and gas of a transaction; `lengths` maps lengths to counts."""
-    if bundle is not None:
-        # Instead of its own signature, each transaction causes a share of verifying the bundle.
+    if prover is not None:
+        # One proof of the block replaces all signatures.
         lengths = {0: 1}
-        row = replace(row, verify_seconds=bundle.signature_seconds, anchor_seconds=0.0)
+        row = replace(row, verify_seconds=0.0, anchor_seconds=0.0)
     average = mean(lengths)
     key = row.public_key_bytes if key_mode(plan, row.algorithm) == "inline" else 0
     if plan.transaction.envelope_bytes:
@@ -194,13 +151,13 @@ def per_block(
     plan: Plan,
     transaction: Use,
     votes_bytes: float,
-    bundle: Bundle | None = None,
+    prover: Prover | None = None,
     baseline: Costs | None = None,
 ) -> dict[str, float]:
     """Return for each limit of the plan how many transactions it alone allows in a block.
 
     `votes_bytes` is what a block reserves for votes. The counts are whole numbers, 0 where
-    no transaction fits. A bundle takes bytes of the block, and calldata gas if the plan limits gas.
+    no transaction fits. A proof takes bytes of the block, and calldata gas if the plan limits gas.
     """
     limits, signatures, seconds = plan.limits, plan.transaction.signatures, plan.chain.block_seconds
     taken = encoding.header_bytes() + votes_bytes
@@ -209,11 +166,11 @@ def per_block(
     fits = room >= transaction.most_bytes
     # Before the bytes, which would bind as well and not tell why.
     allowed = {"votes": 0.0} if not fits and room + votes_bytes >= transaction.most_bytes else {}
-    allowed["bytes"] = _fitting(plan, room, transaction.bytes, bundle) if fits else 0.0
+    allowed["bytes"] = _fitting(plan, room, transaction.bytes, prover) if fits else 0.0
     if limits.block_weight:
         left = limits.block_weight - limits.witness_discount * taken
         fits = left >= transaction.weight
-        allowed["weight"] = _fitting(plan, left, transaction.weight, bundle) if fits else 0.0
+        allowed["weight"] = _fitting(plan, left, transaction.weight, prover) if fits else 0.0
     if limits.block_sigops:
         allowed["sigops"] = math.floor(limits.block_sigops / transaction.sigops)
     if limits.block_gas:
@@ -221,17 +178,17 @@ def per_block(
         left = limits.block_gas - plan.votes.votes_per_block * plan.votes.voting_gas
         per_second = limits.verification_gas / baseline.verify_seconds if baseline else 0.0
         prices, gas = (limits.calldata_gas, per_second), transaction.gas
-        allowed["gas"] = _fitting(plan, left, gas, bundle, prices) if gas else math.inf
+        allowed["gas"] = _fitting(plan, left, gas, prover, prices) if gas else math.inf
     if plan.network.upload_copies:
         sent = uplink_bits_per_second(plan) * seconds / 8 / plan.network.upload_copies
-        allowed["spread"] = _fitting(plan, sent - taken, transaction.bytes, bundle)
+        allowed["spread"] = _fitting(plan, sent - taken, transaction.bytes, prover)
     if limits.most_transactions:
         allowed["count"] = math.floor(limits.most_transactions)
     if limits.packet_bytes:
         # A packet bounds a single transaction and not their number.
         allowed["packet"] = math.inf if transaction.most_bytes <= limits.packet_bytes else 0.0
-    if bundle is not None and seconds and math.isfinite(bundle.rate_per_second):
-        proven = bundle.rate_per_second * seconds
+    if prover is not None and seconds and prover.rates:
+        proven = prover.rate_per_second() * seconds
         # The prover keeps up with the chain, or blocks wait for proofs.
         allowed["proving"] = math.floor(proven / signatures)
     return {name: float(count) for name, count in allowed.items()}
@@ -250,18 +207,19 @@ def _fitting(
     plan: Plan,
     room: float,
     size: float,
-    bundle: Bundle | None,
+    prover: Prover | None,
     prices: tuple[float, float] = (1.0, 0.0),
 ) -> float:
-    """Return how many transactions fit; `prices` are of the bundle's bytes and seconds."""
+    """Return how many transactions fit; `prices` are of the proof's bytes and seconds."""
     most = max(0, math.floor(room / size))
-    if bundle is None:
+    if prover is None:
         return most
     per_byte, per_second = prices
 
     def too_many(count: int) -> bool:
         signatures = count * plan.transaction.signatures
-        proof = per_byte * bundle.bytes(signatures) + per_second * bundle.seconds(signatures)
+        proof = per_byte * prover.proof_bytes(signatures)
+        proof += per_second * prover.counted_seconds(signatures)
         return count * size + proof > room
 
     # A search, because a proof and its time grow with its signatures, by interpolated steps.

@@ -184,7 +184,7 @@ def _measured(plan: Plan, *, fresh: bool, **options: Any) -> CostSamples:
     frames = operations.measure(None, asked, by_name, **how).attrs["rounds"]
     tables = [_of(plan, costing.from_frame(frame, named)) for frame in frames]
     spreads: dict[tuple[str, str], list[float]] = {}
-    if BLS in (plan.votes.vote_aggregation, plan.transaction.transaction_aggregation):
+    if plan.votes.vote_aggregation == BLS:
         deviation = 0.0
         with suppress(Unsupported):
             costs, deviation = aggregates.measure_aggregates(fresh=fresh)

@@ -160,7 +160,7 @@ def full_block_bytes(model: SchemeModel) -> float:
 @figure("transactions_per_block verify_seconds")
 def block_verify_seconds(model: SchemeModel) -> float:
     """Time to verify the signatures of a full block on one core."""
-    proof = model.bundle.seconds(model.signatures) if model.bundle else 0.0
+    proof = model.prover.counted_seconds(model.signatures) if model.prover else 0.0
     return model.signatures * model.checked.verify_seconds + proof
 
 

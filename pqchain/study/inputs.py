@@ -73,7 +73,7 @@ class TransactionInputs:
     merkle_depth: Annotated[Count, Le(p2mr.MOST_DEPTH), Doc("p2mr: depth of the script")] = 0
     signatures: Annotated[float, Ge(1), Le(1000), Doc("mean number of signatures")] = 1.0
     transaction_aggregation: Annotated[
-        str, Doc("plain; bls: one BLS12-381 aggregate of a block; or a prover of data/provers")
+        str, Doc("plain, or a prover of data/provers: one proof of a block")
     ] = "plain"
 
 

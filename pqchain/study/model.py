@@ -20,7 +20,7 @@ from pqchain.errors import DataError
 from pqchain.figures import Figure, Kind, Unit
 from pqchain.study import chain, queueing
 from pqchain.study.plan import Plan
-from pqchain.study.provers import prover_of
+from pqchain.study.provers import Prover, prover_of
 
 
 class Evidence(NamedTuple):
@@ -159,14 +159,15 @@ class SchemeModel:
         return dict(distribution(self.row.algorithm, self.row.signature_bytes))
 
     @cached_property
-    def bundle(self) -> chain.Bundle | None:
-        """Aggregate or proof that replaces the scheme's signatures, if any."""
-        return chain.bundle_of(self.plan, self.algorithm, self.costs)
+    def prover(self) -> Prover | None:
+        """Prover whose proof replaces the scheme's signatures in a block, if any."""
+        is_proven = self.algorithm == self.plan.bundled
+        return prover_of(self.plan.transaction.transaction_aggregation) if is_proven else None
 
     @cached_property
     def use(self) -> chain.Use:
         """The bytes, weight and gas of a transaction."""
-        return chain.use(self.plan, self.row, self.lengths, self.baseline_row, self.bundle)
+        return chain.use(self.plan, self.row, self.lengths, self.baseline_row, self.prover)
 
     @cached_property
     def votes(self) -> tuple[float, float]:
@@ -176,7 +177,7 @@ class SchemeModel:
     @cached_property
     def allowed(self) -> dict[str, float]:
         """Number of transactions in a block that each limit alone allows, by limit."""
-        return chain.per_block(self.plan, self.use, self.votes[1], self.bundle, self.baseline_row)
+        return chain.per_block(self.plan, self.use, self.votes[1], self.prover, self.baseline_row)
 
     @cached_property
     def block_limit(self) -> str:
@@ -197,7 +198,7 @@ class SchemeModel:
     def count(self) -> float:
         """Number of transactions in a full block."""
         count = self.allowed[self.block_limit]
-        encoded = not self.plan.transaction.envelope_bytes and self.bundle is None
+        encoded = not self.plan.transaction.envelope_bytes and self.prover is None
         if count and self.block_limit == "bytes" and encoded:
             # Signatures of varying length: the mean of what fits, exactly.
             return float(self.scenario.transactions_per_block())
@@ -205,14 +206,14 @@ class SchemeModel:
 
     @cached_property
     def checked(self) -> Costs:
-        """Costs with a bundle's time of verification instead of each signature's."""
-        if self.bundle is None:
+        """Costs without the verification of signatures that a proof replaces."""
+        if self.prover is None:
             return self.row
         # A length of one byte, the least that costs can have, stands for no signature.
         return Costs.given(
             f"{self.row.algorithm} bundled", public_key_bytes=self.row.public_key_bytes,
             signature_bytes=1, sign_seconds=self.row.sign_seconds,
-            verify_seconds=self.bundle.signature_seconds, source=self.row.source,
+            verify_seconds=0.0, source=self.row.source,
         )  # fmt: skip
 
     @cached_property
@@ -245,8 +246,8 @@ class SchemeModel:
 
     @property
     def proof_bytes(self) -> float:
-        """Bytes of the bundle of a full block; 0 without a bundle."""
-        return self.bundle.bytes(self.signatures) if self.bundle else 0.0
+        """Bytes of the proof of a full block; 0 without one."""
+        return self.prover.proof_bytes(self.signatures) if self.prover else 0.0
 
     def final(self, signatures: float) -> float:
         """Return the time from proposal to finality of a block with this many signatures."""
@@ -254,7 +255,7 @@ class SchemeModel:
         if hops := self.plan.network.extra_hops:
             # Hops of a round that precede the block; they wait for no poll.
             seconds += hops * self.plan.network.model.latency_seconds
-        seconds += self.bundle.seconds(signatures) if self.bundle else 0.0
+        seconds += self.prover.counted_seconds(signatures) if self.prover else 0.0
         votes = chain.vote_verify_seconds(self.plan, self.row, self.costs)
         # Plain votes are part of the consensus run; aggregates delay the block by themselves.
         if self.plan.votes.vote_aggregation == "plain" or math.isnan(votes):

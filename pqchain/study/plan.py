@@ -151,11 +151,9 @@ class Plan:
 
     @property
     def bundled(self) -> str:
-        """The scheme whose signatures in a block become one aggregate or proof; "" if none."""
-        how = self.transaction.transaction_aggregation
-        if how in ("plain", provers.BLS):
-            return provers.BLS_SCHEME if how == provers.BLS else ""
-        return provers.prover(how).algorithm
+        """The scheme whose signatures in a block become one proof; "" if none."""
+        prover = provers.prover_of(self.transaction.transaction_aggregation)
+        return prover.algorithm if prover else ""
 
     @property
     def post_quantum(self) -> tuple[str, ...]:
@@ -253,8 +251,8 @@ def cost_sources() -> tuple[str, ...]:
 # Choices that data files define; read when they are needed.
 _CHOICES: dict[str, Callable[[], Collection[str]]] = {
     "costs": cost_sources,
-    "transaction_aggregation": provers.aggregations,
-    "vote_aggregation": provers.aggregations,
+    "transaction_aggregation": lambda: ("plain", *provers.names()),
+    "vote_aggregation": lambda: ("plain", provers.BLS, *provers.names()),
     "gas_unit": lambda: ("", *gas_units.units()),
 }
 

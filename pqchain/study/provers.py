@@ -66,16 +66,13 @@ class Prover:
     evidence: str = CITED
     """Whether the values are published or measured: `CITED` or `MEASURED`."""
 
-    def rate_per_second(self, cores: float) -> float:
+    def rate_per_second(self, cores: float = CORES) -> float:
         """Return the signatures aggregated per second, interpolated between published cores.
 
-        Beyond the published range it is the nearest value. Raises UsageError without a rate.
+        Beyond the published range it is the nearest value; infinite if none is published.
         """
         if not self.rates:
-            raise UsageError(
-                f"prover must have a published rate; got {self.name} ({self.source}). Use another, "
-                "such as leanmultisig."
-            )
+            return math.inf
         known, rates = zip(*self.rates, strict=True)
         return float(np.interp(cores, known, rates))
 
@@ -97,6 +94,11 @@ class Prover:
         scale = signatures / nearest if len(known) > 1 else 1.0
         return scale * float(np.interp(nearest, known, seconds))
 
+    def counted_seconds(self, signatures: float) -> float:
+        """Return the time to verify a proof; 0 if not published."""
+        seconds = self.verify_seconds(signatures)
+        return 0.0 if math.isnan(seconds) else seconds
+
 
 @cache
 def _files() -> dict[str, Path]:
@@ -110,11 +112,6 @@ def _files() -> dict[str, Path]:
 def names() -> tuple[str, ...]:
     """Return the names of the provers, without reading their files."""
     return tuple(_files())
-
-
-def aggregations() -> tuple[str, ...]:
-    """Return the ways to aggregate signatures: "plain", "bls" and the names of the provers."""
-    return ("plain", BLS, *names())
 
 
 @cache

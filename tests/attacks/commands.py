@@ -33,7 +33,7 @@ COMMANDS: dict[str, str] = {
     "study": "study pqdpol --output figures.csv",
     "bench": "bench --algorithm Ed25519 --output bench.csv",
     "chain": "chain --algorithm Ed25519 --transactions 20 --threads 1 --output blocks.csv",
-    "consensus": f"{_SWEEP} --store runs.csv --output heights.csv",
+    "consensus": f"{_SWEEP} --output heights.csv",
     "reencode": "reencode --block-bytes 60000 --output run.csv",
     "reencode live": "reencode --transport tcp-tls --block-bytes 60000 --output live.csv",
 }

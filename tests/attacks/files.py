@@ -15,7 +15,6 @@ import pandas as pd
 
 from pqchain import plots, results
 from pqchain.bench import comparing, tables, variation
-from pqchain.consensus import sweep
 from pqchain.costs import CostTable, from_frame
 from pqchain.crypto import open_signer
 from pqchain.installation import data
@@ -31,7 +30,6 @@ from pqchain_conform import reading as vector_files
 from pqchain_conform.vector import SignatureVector, families
 from tests.attacks.harness import Attack, Input, Inputs, Outcome, Try
 from tests.attacks.mutations import cells, entries, flips, mutations, texts
-from tests.consensus.scenarios import scenario
 from tests.frames import PROVENANCE, measurements
 
 Reads = Callable[[], bool]
@@ -156,18 +154,6 @@ def _chunks(folder: Path, name: str) -> tuple[Path, Reads]:
     return folder / "node" / manifest.block_hash / "1" / name, reads
 
 
-def _sweep(folder: Path) -> tuple[Path, Reads]:
-    store, cases = folder / "sweep.csv", [scenario(), scenario(seed=1)]
-    honest = sweep(cases, workers=1, store=store)
-
-    def reads() -> bool:
-        frame = sweep(cases, workers=1, store=store)
-        pd.testing.assert_frame_equal(frame, honest)
-        return True
-
-    return store, reads
-
-
 _USER_SCHEME = """
 [[scheme]]
 name = "Mine"
@@ -251,7 +237,6 @@ ATTACKS = [
     file_attack("table of results", 60, 10_000, _results, ".csv"),
     file_attack("manifest of chunks", 150, 10_000, _chunks, "manifest.json"),
     file_attack("chunk", 60, 10_000, _chunks, "chunk-2", text=False),
-    file_attack("store of a sweep", 60, 10_000, _sweep),
     file_attack("plan of a study", 40, 10_000, _plan, "pqdpol"),
     file_attack("plan of a chain", 30, 10_000, _plan, "ethereum", _USER_SCHEME),
     file_attack("published prover", 30, 10_000, _prover),

@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
-from pqchain import results
-from pqchain.consensus import Faults, Scenario, grid, model, named, runs, sweep
+from pqchain.consensus import Faults, Scenario, grid, named, sweep
 from pqchain.consensus.network import NAMES
 from pqchain.errors import DataError, PqchainError, UsageError
 from pqchain.scheduler import run_tasks
@@ -68,46 +66,16 @@ def test_processes_and_dask_give_the_same_bytes(cases, expected, cluster):
     assert (~by_dask["is_live"]).sum() == 3
 
 
-def test_killed_dask_worker_loses_nothing(
-    cases: list[Scenario], expected: bytes, cluster: Any, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    save, stored = results.save, []
+def test_killed_dask_worker_loses_nothing(cases, expected, cluster, monkeypatch) -> None:
+    def kill(*tasks: Any, **options: Any) -> Iterator[Any]:
+        for number, reply in enumerate(run_tasks(*tasks, **options)):
+            if number == 0:
+                os.kill(int(cluster.workers[0].pid), signal.SIGKILL)
+            yield reply
 
-    def save_and_kill(frame: pd.DataFrame, path: Path) -> None:
-        save(frame, path)
-        if not stored:
-            os.kill(int(cluster.workers[0].pid), signal.SIGKILL)
-        stored.append(len(frame))
-
-    monkeypatch.setattr(results, "save", save_and_kill)
-    frame = sweep(
-        cases, scheduler=cluster.scheduler_address, batch=3, engine="simpy",
-        store=tmp_path / "store.csv",
-    )  # fmt: skip
-    assert stored[0] == 3
+    monkeypatch.setattr(MODULE, "run_tasks", kill)
+    frame = sweep(cases, scheduler=cluster.scheduler_address, batch=3, engine="simpy")
     assert _bytes(frame) == expected
-
-
-def test_interrupted_sweep_resumes(cases, expected, tmp_path, monkeypatch):
-    store = tmp_path / "new folder" / "store.csv"
-    ran: list[str] = []
-    plain = model.run
-
-    def run(case: Scenario, **settings: Any) -> model.Run:
-        ran.append(case.identifier)
-        if len(ran) == 10:
-            raise KeyboardInterrupt
-        return plain(case, **settings)
-
-    monkeypatch.setattr(model, "run", run)
-    with pytest.raises(KeyboardInterrupt):
-        sweep(cases, workers=1, batch=2, store=store)
-    assert len(results.load(store)) == 8
-    assert _bytes(sweep(cases, workers=1, store=store, engine="simpy")) == expected
-    assert len(ran) == 10 + len(cases) - 8
-    assert _bytes(sweep(cases[:3], workers=1, store=store)) == _bytes(results.load(store)[:3])
-    assert len(results.load(store)) == len(cases) == len(ran) - 2
 
 
 def test_progress_counts_blocks_or_scenarios(capsys):
@@ -118,16 +86,6 @@ def test_progress_counts_blocks_or_scenarios(capsys):
         assert count in bar and unit in bar
     sweep([scenario(blocks=3)])
     assert capsys.readouterr().err == ""
-
-
-def test_file_that_is_not_a_store_is_rejected_and_kept(tmp_path: Path) -> None:
-    other = results.save(runs.RUNS.frame([]), tmp_path / "runs.csv")
-    (tmp_path / "notes.csv").write_text("hello")
-    for store in (other, tmp_path / "notes.csv"):
-        text = store.read_bytes()
-        with pytest.raises(DataError):
-            sweep([scenario()], store=store)
-        assert store.read_bytes() == text
 
 
 def _fails(log: str) -> None:
