@@ -10,8 +10,6 @@ from pqchain.works.work import Work
 from tests.render.test_html import Reader
 from tests.works.sixth.test_sixth import FOLDER
 
-pytest.importorskip("nbclient", reason="`make` installs it")
-
 DRAW = """
 from IPython.display import display
 import os
@@ -23,6 +21,7 @@ print(os.environ["PQCHAIN_RESULTS"], os.environ["PQCHAIN_PRESET"])
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Return a folder of notebooks, instead of the committed ones."""
+    pytest.importorskip("nbclient", reason="`make` installs it")
     monkeypatch.setattr(notebooks, "folder", lambda: tmp_path)
     return tmp_path
 
