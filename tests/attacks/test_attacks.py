@@ -13,7 +13,7 @@ from tests.attacks.commands import can_mount
 from tests.attacks.harness import ALLOWED, Attack, Input, Outcome, run
 from tests.attacks.registry import ATTACKS
 
-SAMPLE, LONG_SAMPLE = 2, 60
+SAMPLE, LONG_SAMPLE = 2, 30
 """Lines of each kind that `make test` and `make test-long` run."""
 
 

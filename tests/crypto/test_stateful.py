@@ -286,7 +286,7 @@ def signatures_before_kill(path: Path, message: bytes, draw: random.Random) -> l
     return [data[i : i + count] for i in range(0, len(data), count)]
 
 
-@pytest.mark.parametrize("kills", [20, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [20, pytest.param(400, marks=pytest.mark.long)])
 def test_kills_at_random_moments_reuse_no_leaf(kills: int, tmp_path: Path) -> None:
     draw = random.Random(kills)
     path, leaves, released = tmp_path / "0.key", set[int](), 0
