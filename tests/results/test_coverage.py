@@ -23,9 +23,7 @@ from pqchain.results.statistics import (
 )
 
 COUNTS = (3, 5, 6, 8, 10, 20, 50, 100)
-LEAST = 0.93
-REPEATS = {"draws_interval": 600}
-"""Of the table for an interval, if not 6000; the long test does a third of them."""
+LEAST, REPEATS = 0.93, {"draws_interval": 600}  # others: 6000; the long test does a third
 
 Random = np.random.Generator
 

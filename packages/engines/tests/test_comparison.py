@@ -108,8 +108,7 @@ def test_stored_runs_of_simplex_with_few_validators_are_within_the_goal():
     assert len(frame[frame["quantity"] == "latency_seconds"]) >= 60
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("engine", list(TERMS))
+@pytest.mark.parametrize("engine", [pytest.param(name, marks=pytest.mark.long) for name in TERMS])
 def test_the_recorded_skill_is_that_of_the_stored_runs(engine):
     recorded = results.load(installation.data("engines") / "skill.csv")
     assert set(recorded["engine"]) == set(comparison.BARS)
