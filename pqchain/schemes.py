@@ -23,8 +23,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -78,15 +77,15 @@ def register(user_scheme: Costs | str | Path | object) -> list[str]:
     if isinstance(user_scheme, Costs):
         return [_add_given(user_scheme)]
     if not isinstance(user_scheme, str | Path):
-        row, by = _class_row(user_scheme)
-        _add(row, by)
-        return [row.name]
+        return [_add_code(*_class_row(user_scheme))]
     user_scheme = str(user_scheme)
     # A text with "=" has numbers, one with ":" is the location of a class. A text with neither is
     # taken for incomplete numbers, whose error shows what is missing.
     if not user_scheme.endswith(_LIBRARIES) and ("=" in user_scheme or ":" not in user_scheme):
         return [_add_given(parse(user_scheme))]
-    return _load(user_scheme) if isolation.is_child else _add_location(user_scheme)
+    if isolation.is_child:
+        return [_add_code(*row) for row in _loaded(user_scheme)]
+    return _add_location(user_scheme)
 
 
 def costs_of(name: str) -> Costs | None:
@@ -128,40 +127,29 @@ def _add_location(location: str) -> list[str]:
     except CryptoFailure as error:
         raise UsageError(f"{location} cannot be loaded: {error}") from error
     library = Path(file) if is_library else None
-    for fields, implementation in rows:
-        # The answer of the child is JSON, which has lists only; rows are hashable.
-        fields["implementations"] = tuple(fields["implementations"])
-        fields["aliases"] = fields["given_seconds"] = ()
-        by = Implementation(**implementation, file=library, location=location)
-        _add(Algorithm(**fields), by)
-    return [fields["name"] for fields, _ in rows]
+    return [
+        _add_code(fields, Implementation(**by, file=library, location=location))
+        for fields, by in rows
+    ]
 
 
 def code_rows(location: str) -> list[tuple[dict[str, Any], dict[str, str]]]:
     """Return the fields of the schemes and implementations that this child process loaded."""
     return [
-        (asdict(row), {"name": by.name, "description": by.description, "library": by.library})
-        for row, by in _code[location]
+        (fields, {"name": by.name, "description": by.description, "library": by.library})
+        for fields, by in _loaded(location)
     ]
 
 
-_code: dict[str, list[tuple[Algorithm, Implementation]]] = {}
-"""Rows of loaded code by its location; in a child process only."""
-
-
-def _load(location: str) -> list[str]:
-    """Load code into this child process, register its schemes and return their names."""
+@cache
+def _loaded(location: str) -> list[tuple[dict[str, Any], Implementation]]:
+    """Load code into this child process; return names and sizes of its schemes."""
     if location.endswith(_LIBRARIES):
-        rows = _library_rows(Path(location))
-    else:
-        rows = [_class_row(user_code.load_class(location))]
-    _code[location] = rows
-    for row, by in rows:
-        _add(row, by)
-    return [row.name for row, _ in rows]
+        return _library_rows(Path(location))
+    return [_class_row(user_code.load_class(location))]
 
 
-def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
+def _library_rows(path: Path) -> list[tuple[dict[str, Any], Implementation]]:
     if not path.is_file():
         raise UsageError(f"the library {path} does not exist; see `pqchain doctor --example`")
     library = library_check.load(path)
@@ -173,29 +161,27 @@ def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
     rows = []
     for name in library.names():
         library_check.check_sizes(sizes := library.sizes(name))
-        if not is_name(name):
-            raise UsageError(f"names of schemes in {path.name} must be {NAME}; got {name!r:.120}")
         fields = {field: sizes[field] for field in (*library_check.SIZES, "nist_level")}
         fields["signature_bytes"] = sizes["signature_max_bytes"]
         if name in algorithms.ALGORITHMS:  # the library states only the maximum, not the mean
             fields["signature_bytes"] = algorithms.get(name).signature_bytes
-        rows.append((_row(name, by, fields), by))
+        rows.append(({"name": name, **fields}, by))
     return rows
 
 
-def _class_row(signer: Any) -> tuple[Algorithm, Implementation]:
-    fields = user_code.attributes(signer)
-    name, class_name = fields.pop("name"), getattr(signer, "__name__", type(signer).__name__)
+def _class_row(signer: Any) -> tuple[dict[str, Any], Implementation]:
+    class_name = getattr(signer, "__name__", type(signer).__name__)
     make = signer if isinstance(signer, type) else lambda: signer
     factory = partial(user_code.UserSigner, make=make)
     by = Implementation(f"user/{class_name}", f"the Python class {class_name}", factory=factory)
-    return _row(name, by, fields), by
+    return user_code.attributes(signer), by
 
 
-def _row(name: str, by: Implementation, sizes: Mapping[str, Any]) -> Algorithm:
-    fields = {"nist_level": 0, **sizes, "family": "", "default_build": True}
-    shared: dict[str, Any] = {"kind": "signature", "source": by.description}
-    return Algorithm(name=name, implementations=(by.name,), **shared, **fields)
+def _add_code(fields: Mapping[str, Any], by: Implementation) -> str:
+    shared: dict[str, Any] = {"kind": "signature", "family": "", "default_build": True}
+    shared |= {"nist_level": 0, "implementations": (by.name,), "source": by.description}
+    _add(Algorithm(**shared | dict(fields)), by)
+    return str(fields["name"])
 
 
 def _add(row: Algorithm, by: Implementation) -> None:
@@ -249,7 +235,7 @@ def from_table(row: Mapping[str, Any]) -> Costs:
 def parse(text: str) -> Costs:
     """Parse a scheme's costs from a text in the syntax of EXAMPLE. Raises UsageError."""
     name, *parts = (part.strip() for part in text.split(","))
-    row: dict[str, Any] = {"name": name, "source": "the command line"}
+    values: dict[str, Any] = {}
     for part in parts:
         key, equals, value = map(str.strip, part.partition("="))
         key = key.casefold()
@@ -257,14 +243,19 @@ def parse(text: str) -> Costs:
             raise UsageError(
                 f"--scheme has {part!r}; expected one of {', '.join(_SHORT)}, as in {EXAMPLE}"
             )
-        if key != "source" and _SHORT[key] in row:
+        if key in values:
             raise UsageError(f"--scheme {text} has {key} twice; give it once")
-        row[_SHORT[key]] = value if key == "source" else _number(key, value)
-    lacking = [key for key, field in _SHORT.items() if field not in row and field not in _OPTIONAL]
-    if lacking or not name:
-        missing = ", ".join(lacking if name else ["a name before the first comma", *lacking])
-        raise UsageError(f"--scheme {text} lacks {missing}; give all of them, as in {EXAMPLE}")
-    return from_table(row)
+        values[key] = value if key == "source" else _number(key, value)
+    values.setdefault("source", "the command line")
+    lacking = [] if name else ["a name before the first comma"]
+    lacking += [
+        key for key, field in _SHORT.items() if key not in values and field not in _OPTIONAL
+    ]
+    if lacking:
+        raise UsageError(
+            f"--scheme {text} lacks {', '.join(lacking)}; give all of them, as in {EXAMPLE}"
+        )
+    return from_table({"name": name, **{_SHORT[key]: value for key, value in values.items()}})
 
 
 def _number(key: str, text: str) -> float | int:

@@ -108,10 +108,10 @@ def doctor(
     Exit code 1 if a part is broken or an essential one is missing.
 
     Args:
-        example: instead, print an example in C of a library with your own signature scheme or KEM,
-            and the commands that build it
+        example: instead, print an example in C of a library with your own signature scheme,
+            and the command that builds it
         library: instead, check every scheme of your shared library, each check in its own process:
-            sizes, round trips, flipped bits, stack, threads, clock
+            sizes, round trips, flipped bits, threads
 
     Examples:
       pqchain doctor
@@ -127,14 +127,9 @@ def doctor(
 
     if example:
         text = (diagnosis.FOLDER / "example.c").read_text(encoding="utf-8").rstrip()
-        commands = [
-            "pqchain doctor --example > mine.c",
-            diagnosis.build_command("mine.c", "libmine.so"),
-            "pqchain doctor --library libmine.so",
-            "pqchain bench --scheme ./libmine.so",
-        ]
-        facts = {"example": text, "folder": str(diagnosis.FOLDER), "commands": commands}
-        return console.show(form, facts, text, remarks=commands, verbatim=True)
+        command = diagnosis.build_command("mine.c", "libmine.so")
+        facts = {"example": text, "command": command}
+        return console.show(form, facts, text, remarks=[command], verbatim=True)
     if library is not None:
         return _check_library(form, library)
     findings = [*diagnosis.examine(), _data()]

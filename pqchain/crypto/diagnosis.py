@@ -6,7 +6,7 @@ import platform
 import shlex
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, metadata
 from typing import Any, Literal
@@ -52,44 +52,31 @@ def parts() -> Mapping[str, Mapping[str, Any]]:
 
 
 def build_command(source: str, library: str) -> str:
-    """Return the command that builds a library; for a KEM, remove no_kem.c from it."""
+    """Return the command that builds a user's library of signature schemes."""
     words = (f"-I{FOLDER}", source, FOLDER / "common.c", FOLDER / "no_kem.c", "-o", library)
     return f"cc -O3 -shared -fPIC {shlex.join(map(str, words))} -lpthread"
 
 
 def examine() -> list[Diagnosis]:
     """Check interpreter, packages, processor, native libraries, data and tools."""
-    python, tools = platform.python_implementation(), "Build tools"
-    return [
-        Diagnosis("Python", python, "present", platform.python_version(), essential=True),
-        *map(_package, parts()["Python packages"]),
-        _processor(),
-        *_libraries(),
-        _schemes(),
-        *(
-            _finding(tools, name, "found" if shutil.which(name) else "", "not on the search path")
-            for name in parts()[tools]
-        ),
-    ]
-
-
-def _finding(group: str, name: str, detail: str, reason: str) -> Diagnosis:
-    """Return a finding: present with `detail`, or missing with `reason` if that is empty."""
-    part = parts()[group][name]
-    if detail:
-        return Diagnosis(group, name, "present", detail, essential=part.get("essential", False))
-    return Diagnosis(group, name, "missing", reason, **part)
-
-
-def _package(name: str) -> Diagnosis:
-    """Check for a package by its installed metadata; nothing is imported."""
-    try:
-        version = metadata.version(name)
-    except metadata.PackageNotFoundError:
-        version = ""
-    finding = _finding("Python packages", name, version, "not installed")
-    # pip installs the essential packages, except on 32-bit ARM, where some lack wheels.
-    return replace(finding, essential=finding.essential and platform.machine() != "armv7l")
+    python, tools, packages = platform.python_implementation(), "Build tools", "Python packages"
+    findings = [Diagnosis("Python", python, "present", platform.python_version(), essential=True)]
+    for name, part in parts()[packages].items():
+        # pip installs the essential packages, except on 32-bit ARM, where some lack wheels.
+        essential = part.get("essential", False) and platform.machine() != "armv7l"
+        part = {**part, "essential": essential}
+        try:  # by the metadata; nothing is imported
+            version = metadata.version(name)
+            findings.append(Diagnosis(packages, name, "present", version, essential=essential))
+        except metadata.PackageNotFoundError:
+            findings.append(Diagnosis(packages, name, "missing", "not installed", **part))
+    findings += [_processor(), *_libraries(), _schemes()]
+    for name, part in parts()[tools].items():
+        if shutil.which(name):
+            findings.append(Diagnosis(tools, name, "present", "found"))
+        else:
+            findings.append(Diagnosis(tools, name, "missing", "not on the search path", **part))
+    return findings
 
 
 def _processor() -> Diagnosis:

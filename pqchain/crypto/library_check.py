@@ -1,4 +1,4 @@
-"""Checks of a user's shared library: sizes, round trips, flipped bits, stacks, threads, clock.
+"""Checks of a user's shared library: sizes, round trips, flipped bits, threads.
 
 New C code may write past its buffers, end the process or hang. Each check of each scheme therefore
 runs in a child process, which must return a result: a process that ends without one, even with exit
@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import ctypes
 import random
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pqchain import algorithms
 from pqchain.crypto import isolation
-from pqchain.crypto.abi import OK, REJECTED, SIZE, TimingPlan, failure, pack
+from pqchain.crypto.abi import OK, REJECTED, SIZE, failure, pack
 from pqchain.crypto.native import Batch, Library
 from pqchain.errors import CryptoFailure, PqchainError, Unsupported, UsageError
 
@@ -31,9 +28,6 @@ FLIPS = 256
 
 GUARD = b"\xa5" * 64
 """Pattern after every output buffer, to detect writes past its end."""
-
-STACKS = (8 << 20, 1 << 20, 256 << 10)
-"""Stack sizes of test threads in bytes. The first one must suffice."""
 
 MAX_SIZE_BYTES = 1 << 28
 """Maximum length of a key or signature of a user-defined scheme."""
@@ -173,15 +167,6 @@ def _flipped(data: bytes, rng: random.Random) -> Iterator[bytes]:
         yield bytes(damaged)
 
 
-def stacks(test: SchemeTest, size: int = STACKS[0]) -> str:
-    """Run round trips on a thread with a stack of `size` bytes."""
-    # The size is global, but this process ends with the check.
-    threading.stack_size(size)
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(round_trips, test).result()
-    return f"threads of {size >> 10} KiB are enough"
-
-
 def threads(test: SchemeTest) -> str:
     """Check the scheme on several threads, and batch verification with a wrong signature."""
     with ThreadPoolExecutor(4) as pool:
@@ -197,27 +182,12 @@ def threads(test: SchemeTest) -> str:
     return "4 threads at once, batches on 1 and 4"
 
 
-def clock(test: SchemeTest) -> str:
-    """Run the timed loop, which checks every result."""
-    medians = []
-    for number, name in enumerate(algorithms.SIGNATURE_OPERATIONS):
-        plan = TimingPlan(
-            operation=number, warmup=1, samples=20, minimum=3, limit_ns=2 * 10**8, pool=2,
-            message_bytes=32, seed=1,
-        )  # fmt: skip
-        nanoseconds, _ = test.library.measure(test.name, plan)
-        medians.append(f"{name} {sorted(nanoseconds)[len(nanoseconds) // 2] / 1000:.1f} us")
-    return ", ".join(medians)
-
-
-CHECKS: dict[str, Callable[..., str]] = {
+CHECKS: dict[str, Callable[[SchemeTest], str]] = {
     "sizes": lambda test: check_sizes(test.sizes),
     "first use": first_use,
     "round trips": round_trips,
     "flipped bits": flipped_bits,
-    "stacks": stacks,
     "threads": threads,
-    "clock": clock,
 }
 """Checks in order. Each returns a summary, or raises."""
 
@@ -249,13 +219,8 @@ def check_library(path: Path, *, first_use_seconds: float) -> Iterator[Finding]:
                     return
                 if is_first:
                     break  # the other checks need valid sizes and a scheme that works
-                continue
-            if check == "stacks":
-                # Smaller ones are information. A stack overflow ends the child process.
-                with suppress(CryptoFailure):
-                    for size in STACKS[1:]:
-                        detail = call("run_check", limit, name=name, check=check, size=size)
-            yield Finding(name, check, True, detail)
+            else:
+                yield Finding(name, check, True, detail)
 
 
 def names(path: str) -> list[str]:
@@ -271,6 +236,6 @@ def load(path: Path) -> Library:
     return library
 
 
-def run_check(path: str, name: str, check: str, **options: int) -> str:
+def run_check(path: str, name: str, check: str) -> str:
     """Run one check and return its summary; runs in the child. Raises CheckFailed."""
-    return CHECKS[check](SchemeTest(Path(path), name), **options)
+    return CHECKS[check](SchemeTest(Path(path), name))

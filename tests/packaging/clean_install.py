@@ -105,8 +105,9 @@ def use(wheel: Path, python: Path, folder: Path) -> str:
         example = [command, "doctor", "--example", "--json"]
         steps = json.loads(run(example, environment=bare, folder=folder))
         compiling = bare | {"PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}"}
-        script = ["/bin/sh", "-e", "-c", "\n".join(steps["commands"][:3])]
-        run(script, environment=compiling, folder=folder)
+        (folder / "mine.c").write_text(steps["example"])
+        script = f"{steps['command']}\npqchain doctor --library libmine.so"
+        run(["/bin/sh", "-e", "-c", script], environment=compiling, folder=folder)
     begin = time.monotonic()
     results = folder / "results"
     reproduce = [command, "reproduce", "--preset", "quick", "--output", results]
