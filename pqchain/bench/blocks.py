@@ -199,20 +199,14 @@ def _measure_in_child(
 ) -> tuple[dict[str, Any], Rounds] | None:
     """Run `_measure` in a child process if a signer is user code, else return None."""
     used = {signer.algorithm.name: signer.implementation for signer in signers}
-    files = {name: registry.implementation(row).location for name, row in used.items()}
-    user_names = [name for name, file in files.items() if file]
-    if not user_names:
+    files = (registry.implementation(row).location for row in used.values())
+    if not (locations := list(dict.fromkeys(filter(None, files)))):
         return None
     limits = presets.named(case["preset"]).blocks
-    use_seconds = sum(isolation.first_use_seconds(name, used[name]) for name in user_names)
-    # Two verdicts (valid, tampered), then verify and apply in the minimum number of rounds.
-    validations = 2 + _MIN_ROUNDS * 2 * len(case["threads"])
+    seconds = limits.wallet_seconds + limits.sign_seconds + limits.validate_seconds
     figures, rounds = isolation.call(
-        "pqchain.bench.blocks:measured_case",
-        locations=list(dict.fromkeys(files[name] for name in user_names)),
-        expected_seconds=limits.wallet_seconds + limits.sign_seconds + limits.validate_seconds
-        + use_seconds * case["transactions"] * (1 + validations),
-        implementations=used, **case,
+        "pqchain.bench.blocks:measured_case", locations=locations,
+        limit_seconds=seconds + isolation.run_limit_seconds(), implementations=used, **case,
     )  # fmt: skip
     return figures, rounds
 

@@ -137,12 +137,9 @@ def _measured_round(
     arguments: dict[str, Any] = {**cell.names, "preset": preset, "pool": pool, "index": index}
     if not row.location:
         return round_samples(**arguments)
-    # Key pairs and inputs of the pool, then the samples that are made in any case.
-    operations = 2 * pool + chosen.warmup + chosen.minimum
-    use_seconds = isolation.first_use_seconds(cell.algorithm.name, cell.implementation)
     seconds, cycles = isolation.call(
         "pqchain.bench.rounds:round_samples", locations=[row.location], keep=True,
-        expected_seconds=chosen.limit_seconds + operations * use_seconds, **arguments,
+        limit_seconds=isolation.run_limit_seconds(), **arguments,
     )  # fmt: skip
     return seconds, cycles
 

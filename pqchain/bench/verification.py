@@ -220,15 +220,11 @@ def own(name: str) -> TimedVerifier:
 
 def _user_code_round(signer: crypto.Signer) -> Times:
     """Time user code in a child process."""
-    name, implementation = signer.algorithm.name, signer.implementation
-    use_seconds = isolation.first_use_seconds(name, implementation)
+    location = registry.implementation(signer.implementation).location
     seconds: float = isolation.call(
-        "pqchain.bench.verification:slowest_seconds",
-        locations=[registry.implementation(implementation).location],
-        keep=True,
-        expected_seconds=SIGNING_SECONDS + MAX_INPUTS * (1 + REPEATS) * use_seconds,
-        name=name,
-    )
+        "pqchain.bench.verification:slowest_seconds", locations=[location], keep=True,
+        limit_seconds=isolation.run_limit_seconds(), name=signer.algorithm.name,
+    )  # fmt: skip
     return Times(seconds)
 
 

@@ -7,7 +7,7 @@ from pqchain.algorithms import Algorithm
 from pqchain.crypto import classical
 from pqchain.crypto.interface import Kem, RecoverableSigner, Signer
 from pqchain.crypto.isolation import IsolatedSigner
-from pqchain.crypto.liboqs import LiboqsKem, LiboqsSigner
+from pqchain.crypto.liboqs import LiboqsSigner
 from pqchain.crypto.native import (
     DEFAULT,
     NativeKem,
@@ -92,7 +92,7 @@ def open_signer(name: str, implementation: str | None = None) -> Signer:
 def open_kem(name: str, implementation: str | None = None) -> Kem:
     """Open a KEM: `open_kem("ML-KEM-512").encapsulate(public_key)`; see `open_signer`."""
     algorithm, chosen = _choose(name, implementation)
-    return (LiboqsKem if chosen == DEFAULT else NativeKem)(algorithm, chosen)
+    return NativeKem(algorithm, chosen)
 
 
 def open_scheme(algorithm: Algorithm, implementation: str | None = None) -> Signer | Kem:

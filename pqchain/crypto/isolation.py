@@ -31,8 +31,8 @@ LIMIT_VARIABLE = "PQCHAIN_USER_CODE_SECONDS"
 """Environment variable with the timeout in seconds of loading user code and of its first use."""
 
 _DEFAULT_LIMIT_SECONDS = 6.0
-_SLOWDOWN = 10
-"""Timeout of an operation as a multiple of the time of its first use."""
+_RUN_LIMITS = 10
+"""Timeout of a run of many operations, in timeouts of a first use."""
 
 _MAX_ANSWER_BYTES = 64 << 20
 _MAX_CHILDREN = 4
@@ -99,12 +99,16 @@ def user_limit_seconds() -> float:
     return seconds
 
 
+def run_limit_seconds() -> float:
+    """Return the timeout in seconds of many operations in one call. Raises UsageError."""
+    return _RUN_LIMITS * user_limit_seconds()
+
+
 def call(
     function: str,
     *,
     locations: Sequence[str] = (),
     limit_seconds: float | None = None,
-    expected_seconds: float = 0.0,
     keep: bool = False,
     **arguments: Any,
 ) -> Any:
@@ -112,17 +116,17 @@ def call(
 
     `function` is "module:name". The code at `locations` is registered there first
     (`pqchain.register`). With `keep` the child is reused for calls with the same locations. The
-    default of `limit_seconds` is `user_limit_seconds()` plus ten times `expected_seconds`. Bytes in
-    arguments and results are passed as hexadecimal text; output of the function is dropped.
+    default of `limit_seconds` is `user_limit_seconds()`. Bytes in arguments and results are passed
+    as hexadecimal text; output of the function is dropped.
 
     Raises the PqchainError that the function raised; CallTimeout after `limit_seconds`;
     CryptoFailure, with file and line if known, for any other exception or the end of the process.
     """
     if limit_seconds is None:
-        limit_seconds = user_limit_seconds() + _SLOWDOWN * expected_seconds
+        limit_seconds = user_limit_seconds()
     key = (os.getpid(), *locations)
     try:
-        child = (_take(key) if keep else None) or _Interpreter(key, limit_seconds)
+        child = (_take(key) if keep else None) or _Interpreter(key)
         result = child.call(function, limit_seconds, arguments)
     except CryptoFailure as error:
         if not locations:
@@ -158,7 +162,7 @@ def forget(location: str) -> None:
 class _Interpreter(Child):
     """A child that runs `serve`."""
 
-    def __init__(self, key: tuple[Any, ...], limit_seconds: float) -> None:
+    def __init__(self, key: tuple[Any, ...]) -> None:
         # Same module path as here; without PYTHONSAFEPATH, -m would put the current folder first.
         # An empty entry means the current folder too, whose files must not be imported.
         path = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path if entry)
@@ -166,7 +170,8 @@ class _Interpreter(Child):
         super().__init__([sys.executable, "-m", __name__], environment=environment)
         self.key = key
         for location in key[1:]:
-            self.call("pqchain.schemes:register", limit_seconds, {"user_scheme": location})
+            arguments = {"user_scheme": location}
+            self.call("pqchain.schemes:register", user_limit_seconds(), arguments)
 
     def call(self, function: str, limit_seconds: float, arguments: dict[str, Any]) -> Any:
         # Only an answer with the token is accepted: user code that exits with code 0, or writes to
@@ -258,62 +263,54 @@ def serve() -> None:
             answers.flush()
 
 
-_first_uses: dict[tuple[str, str], float | CryptoFailure] = {}
-"""Time in seconds of the first use, or its error, by (location of the code, algorithm)."""
-
-
-def first_use_seconds(algorithm: str, implementation: str) -> float:
-    """Return the time in seconds of the first use: key pair, signature and two verifications.
-
-    Measured once per scheme; if that failed, every call raises CryptoFailure.
-    """
-    location = algorithms.implementation(implementation).location
-    key = (location, algorithm)
-    if key not in _first_uses:
-        try:
-            _first_uses[key] = call(
-                "pqchain.crypto.user_code:first_use", locations=[location], keep=True,
-                algorithm=algorithm, implementation=implementation,
-            )  # fmt: skip
-        except CryptoFailure as error:
-            _first_uses[key] = error
-    outcome = _first_uses[key]
-    if isinstance(outcome, CryptoFailure):
-        raise CryptoFailure(str(outcome))
-    return outcome
+_first_uses: dict[tuple[str, str], str] = {}
+"""Error of the first use, or "", by (location of the code, algorithm)."""
 
 
 class IsolatedSigner(Signer):
     """A signature scheme of the user, run in a child process."""
 
-    # Opening includes the first use: it finds code that does not work before the code is needed,
-    # and gives the expected time from which the timeouts of later calls are derived.
+    # Opening includes the first use, which finds code that does not work before it is needed. If
+    # that failed, every further opening raises the error at once.
     def _prepare(self) -> None:
         self._location = algorithms.implementation(self.implementation).location
-        self._seconds = first_use_seconds(self.algorithm.name, self.implementation)
+        key = (self._location, self.algorithm.name)
+        if key not in _first_uses:
+            try:
+                self._call("first_use")
+                _first_uses[key] = ""
+            except CryptoFailure as error:
+                _first_uses[key] = str(error)
+        if reason := _first_uses[key]:
+            raise CryptoFailure(reason)
 
-    def _perform(self, operation: str, *values: Any, count: int = 1, **options: Any) -> Any:
+    def _call(self, function: str, limit_seconds: float | None = None, **arguments: Any) -> Any:
         return call(
-            "pqchain.crypto.user_code:perform", locations=[self._location], keep=True,
-            expected_seconds=self._seconds * count, algorithm=self.algorithm.name,
-            implementation=self.implementation, operation=operation, values=values, **options,
+            f"pqchain.crypto.user_code:{function}", locations=[self._location], keep=True,
+            limit_seconds=limit_seconds, algorithm=self.algorithm.name,
+            implementation=self.implementation, **arguments,
         )  # fmt: skip
 
     def generate_keypair(self) -> tuple[bytes, bytes]:
         """Return a fresh (public key, secret key)."""
-        public_key, secret_key = map(bytes.fromhex, self._perform("generate_keypair"))
+        pair = self._call("perform", operation="generate_keypair", values=[])
+        public_key, secret_key = map(bytes.fromhex, pair)
         return public_key, secret_key
 
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
-        return bytes.fromhex(self._perform("sign", message, secret_key))
+        values = [message, secret_key]
+        return bytes.fromhex(self._call("perform", operation="sign", values=values))
 
     def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
-        return bool(self._perform("verify", message, signature, public_key))
+        values = [message, signature, public_key]
+        return bool(self._call("perform", operation="verify", values=values))
 
     def _verify_batch(self, columns: Columns, *, threads: int, stop_at_first: bool) -> list[int]:
         # One call for the whole batch, because each call has a fixed cost.
-        options = {"threads": threads, "stop_at_first": stop_at_first}
-        wrong: list[int] = self._perform("verify_batch", *columns, count=len(columns[0]), **options)
+        wrong: list[int] = self._call(
+            "perform", run_limit_seconds(), operation="verify_batch", values=columns,
+            threads=threads, stop_at_first=stop_at_first,
+        )  # fmt: skip
         return wrong
 
 

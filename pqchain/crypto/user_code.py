@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from pqchain import algorithms
@@ -180,13 +179,15 @@ def _opened(algorithm: str, implementation: str) -> Any:
     return open_scheme(algorithms.get(algorithm), implementation)
 
 
-def first_use(algorithm: str, implementation: str) -> float:
-    """Use a scheme once, in the child; return the time in seconds. Raises CryptoFailure."""
-    start = perf_counter()
+def first_use(algorithm: str, implementation: str) -> None:
+    """Use a scheme once, in the child: key pair, signature, two verifications.
+
+    Raises CryptoFailure.
+    """
     # A shared library is used through `SchemeTest`, whose buffers have guard bytes after them.
     if (file := algorithms.implementation(implementation).file) is not None:
         library_check.first_use(library_check.SchemeTest(file, algorithm))
-        return perf_counter() - start
+        return
     signer: UserSigner = _opened(algorithm, implementation)
     public_key, secret_key = signer.generate_keypair()
     signature = signer.sign(b"message", secret_key)
@@ -196,7 +197,6 @@ def first_use(algorithm: str, implementation: str) -> float:
     damaged[len(damaged) // 2] ^= 1
     if signer.verify(b"message", damaged, public_key):
         raise signer.failure("verify", "must return False for a signature with one bit flipped")
-    return perf_counter() - start
 
 
 def perform(
