@@ -24,13 +24,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import lazy_loader
 
-from pqchain.errors import (
-    DataError,
-    NativeLibraryBroken,
-    PackageMissing,
-    Unsupported,
-    UsageError,
-)
+from pqchain.errors import DataError, NativeLibraryBroken, PackageMissing, Unsupported, UsageError
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -8,13 +8,7 @@ from pqchain.crypto import classical
 from pqchain.crypto.interface import Kem, RecoverableSigner, Signer
 from pqchain.crypto.isolation import IsolatedSigner
 from pqchain.crypto.liboqs import LiboqsSigner
-from pqchain.crypto.native import (
-    DEFAULT,
-    NativeKem,
-    NativeSigner,
-    obstacle,
-    unavailable_reason,
-)
+from pqchain.crypto.native import DEFAULT, NativeKem, NativeSigner, obstacle, unavailable_reason
 from pqchain.crypto.native_signers import BlsSigner, CheckedKeys, FalconRecoverySigner
 from pqchain.errors import Unsupported
 
@@ -24,10 +18,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-_NATIVE_SIGNERS = {
-    "BLS12-381": BlsSigner,
-    "Falcon-recovery": FalconRecoverySigner,
-}
+_NATIVE_SIGNERS = {"BLS12-381": BlsSigner, "Falcon-recovery": FalconRecoverySigner}
 """Classes for families with operations beyond those of `Signer`."""
 
 
