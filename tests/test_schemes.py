@@ -163,7 +163,6 @@ def test_given_scheme_has_block_sizes_but_no_times(mine: str) -> None:
     assert frame["verify_median_seconds"].isna().all()
     assert frame["reason"].str.startswith(MINE.source).all()
     assert "sizes only" in tables.block_table(frame).text()
-    assert "sizes only" in tables.block_summary(frame[:1])
 
 
 def test_gas_is_the_given_time_over_the_given_anchor(mine: str) -> None:

@@ -23,7 +23,7 @@ from pqchain.bench.presets import BlockPreset, PresetName
 from pqchain.bench.rounds import code_on_machine
 from pqchain.bench.timing import median_and_mad, name_list, repeated, timed, with_bar
 from pqchain.chain.block import Block, transactions_root
-from pqchain.chain.encoding import KEY_MODES, MAX_DATA_BYTES, KeyMode, signature_schemes
+from pqchain.chain.encoding import KEY_MODES, KeyMode, signature_schemes
 from pqchain.chain.state import BlockRejected, Reason, Rules, State
 from pqchain.chain.transaction import Transaction
 from pqchain.chain.verification import Verifier
@@ -67,7 +67,6 @@ def measure_blocks(
     threads: Sequence[int] | int = (1, 2, 4),
     key_mode: KeyMode = "inline",
     implementation: str | None = None,
-    data_bytes: int = 0,
     preset: PresetName | None = None,
     progress: bool = False,
     fresh: bool = True,
@@ -100,7 +99,6 @@ def measure_blocks(
     has rows with the reason.
     """
     integer("transactions", transactions, least=1, most=1_000_000)
-    integer("data_bytes", data_bytes, least=0, most=MAX_DATA_BYTES)
     one_of("key_mode", key_mode, KEY_MODES)
     preset = preset or presets.preset()
     presets.named(preset)
@@ -116,7 +114,7 @@ def measure_blocks(
     # Also the arguments of a child process, so of types that JSON has.
     case: dict[str, Any] = {
         "transactions": transactions, "threads": counts, "key_mode": key_mode,
-        "data_bytes": data_bytes, "preset": preset,
+        "preset": preset,
     }  # fmt: skip
     kept = KeptValues(fresh=fresh)
     rows: list[dict[str, Any]] = []
@@ -158,7 +156,6 @@ def measure_blocks(
         "native": installation.loaded_libraries(),
         "preset": preset,
         "transactions": transactions,
-        "data_bytes": data_bytes,
         **user_scheme_provenance(registry.get(name) for names in cases for name in names),
     }
     frame.attrs["rounds"] = pd.DataFrame(round_rows)
@@ -222,7 +219,6 @@ def _measure(
     transactions: int,
     threads: Sequence[int],
     key_mode: KeyMode,
-    data_bytes: int,
     preset: PresetName,
 ) -> tuple[dict[str, Any], Rounds]:
     """Build and validate a block; return facts about it, and round times by number of threads."""
@@ -234,7 +230,7 @@ def _measure(
     payments: list[Transaction] = []
 
     def pay() -> None:
-        payments.append(alice.transfer(bob.address, 1, nonce=len(payments), data=bytes(data_bytes)))
+        payments.append(alice.transfer(bob.address, 1, nonce=len(payments)))
 
     sign_times = list(repeated(pay, transactions, limits.sign_seconds))
     # Limits that no block reaches, so that any number of transactions can be measured.

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pqchain import algorithms as registry
 from pqchain import checks
 from pqchain.bench import variation, verification
-from pqchain.bench.gas_units import OWN, PriceUnit, statements, units
+from pqchain.bench.gas_units import OWN, PriceUnit, units
 from pqchain.bench.rounds import MESSAGE_BYTES
 from pqchain.bench.timing import one_processor, with_bar
 from pqchain.bench.verification import Client, TimedVerifier, Times, own
@@ -244,23 +244,3 @@ def _input_bytes(algorithm: str) -> int:
     row = registry.get(algorithm)
     # A digest of 32 bytes, the key and the longest signature.
     return 32 + row.public_key_bytes + row.signature_max_bytes
-
-
-def check_anchor(frame: pd.DataFrame) -> str:
-    """Return a text that compares the measured ratio P-256 / ecrecover with stated prices."""
-    rows = frame[(frame["unit"] == "evm") & (frame["algorithm"] == "ECDSA-P256")]
-    rows = rows[rows["status"] == "ok"]
-    if rows.empty:
-        return "P-256 over ecrecover: not measured here."
-    row = rows.to_dict("records")[0]
-    middle, low, high = (row[end] / row["anchor_gas"] for end in ("gas", "low", "high"))
-    interval = statistics.interval_text(low, high)
-    stated = {(row["algorithm"], row["source"]): row["gas"] for row in statements()}
-    force = stated["ECDSA-P256", "EIP-7951, final"] / units()["evm"].anchor_price
-    measured = "EIP-7904, analysis of 2026-06-10"
-    benchmark = stated["ECDSA-P256", measured] / stated["ecrecover", measured]
-    return (
-        f"P-256 ({row['verifier']}) over ecrecover ({row['anchor_verifier']}): {middle:.2f} "
-        f"({interval}); {force:.2f} in force, {benchmark:.2f} by EIP-7904's "
-        "measurements of the slowest client for each."
-    )

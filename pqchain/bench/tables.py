@@ -1,4 +1,4 @@
-"""Tables of benchmark results, for terminals and pages, and a text summary of one block."""
+"""Tables of benchmark results, for terminals and pages."""
 
 from __future__ import annotations
 
@@ -8,78 +8,17 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms, figures
+from pqchain import figures
 from pqchain.bench import variation
 from pqchain.bench.comparing import FLOOR, RESOLUTION
 from pqchain.bench.gas_units import OWN, PriceUnit, clients, statements, units
 from pqchain.costs import GIVEN
-from pqchain.figures import BYTES, COUNT, RATIO, SECONDS, Figure, Kind, Unit
+from pqchain.figures import BYTES, COUNT, SECONDS, Figure, Kind, Unit
 from pqchain.render.table import Column, Shown, Table
 
 Record = Mapping[Any, Any]
 
 _RATE = Unit("B/s")
-
-
-def block_summary(frame: pd.DataFrame) -> str:
-    """Return a text summary of one scheme's block, given its rows from `measure_blocks`."""
-    first = frame.to_dict("records")[0]
-    if first["status"] != "ok":
-        return f"{'algorithm':<20}{first['algorithm']}\n{first['status']:<20}{first['reason']}"
-    size = BYTES.text(first["block_bytes"], exact=True)
-    facts: dict[str, Any] = {
-        "algorithm": first["algorithm"],
-        "implementation": first["implementation"],
-        "public key": f"{BYTES.text(first['public_key_bytes'], exact=True)}, {first['key_mode']}",
-        "signature": f"{BYTES.text(first['signature_bytes'], exact=True)} on average",
-        "wallet": _spread(first, "wallet", f"for keys and address, {first['wallets']} wallets"),
-        "sign": _spread(first, "sign", "for a transaction of the block"),
-        "block": f"{first['transactions']} transactions, {size}",
-        "transaction": f"{first['transaction_bytes']:.2f} B on average, header included",
-        "previous hash": first["previous_hash"],
-        "block hash": first["block_hash"],
-        "valid": first["valid"],
-        "tampered": f"rejected, {first['tampered']}: one bit of the first signature flipped",
-        "note": first["reason"],
-        "security": " ".join(algorithms.cautions([first["algorithm"]])),
-    }
-    text = "\n".join(f"{name:<20}{value}" for name, value in facts.items() if value)
-    # A scheme that is given by numbers has no times.
-    if math.isnan(first["verify_median_seconds"]):
-        return f"{text}\n"
-    note = (
-        f"Medians of {first['rounds']} rounds. Whole block: from its bytes to the new state, of "
-        f"which hashing {SECONDS.text(first['hash_median_seconds'])}; its rate."
-    )
-    note += f"\nCode of decoding, hashing and settlement: {first['apply_code']}."
-    loop, threads = first["loop_median_seconds"], first["threads"]
-    if math.isfinite(loop):
-        note += (
-            f"\nA plain C loop over the same signatures: {SECONDS.text(loop)}; "
-            f"{threads} thread{'s'[: threads > 1]} here: "
-            f"{RATIO.text(first['verify_median_seconds'] / loop)}."
-        )
-    return f"{text}\n\n{_thread_table(frame).text()}\n\n{note}"
-
-
-def _thread_table(frame: pd.DataFrame) -> Table:
-    verify, apply = frame["verify_median_seconds"], frame["apply_median_seconds"]
-    computed = {
-        "per signature": verify / frame["transactions"],
-        "speed-up": verify.iloc[0] / verify,
-        "rate": frame["block_bytes"] / apply,
-    }
-    columns = _columns(
-        ("threads", "threads", COUNT),
-        ("signatures", "verify_median_seconds", SECONDS),
-        ("± MAD", "verify_mad_seconds", SECONDS),
-        ("per signature", "", SECONDS),
-        ("speed-up", "", RATIO),
-        ("whole block", "apply_median_seconds", SECONDS),
-        ("± MAD", "apply_mad_seconds", SECONDS),
-        ("rate", "", _RATE),
-    )
-    return Table.of(frame.assign(**computed), columns)
 
 
 def _columns(*columns: tuple[str, str, Unit], group: str = "") -> list[Column]:
@@ -251,11 +190,6 @@ def _compared_notes(compared: pd.DataFrame) -> list[str]:
 def _remark(record: Record) -> str:
     ran = record["status"] == "ok"
     return str(record["reason"]) if ran else f"{record['status']}: {record['reason']}"
-
-
-def _spread(record: Record, part: str, note: str) -> str:
-    median, deviation = record[f"{part}_median_seconds"], record[f"{part}_mad_seconds"]
-    return f"{SECONDS.text(median)} ± {SECONDS.text(deviation)} {note}" if median == median else ""
 
 
 def gas_tables(frame: pd.DataFrame, notes: Iterable[str] = ()) -> list[Table]:

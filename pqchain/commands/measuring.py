@@ -110,7 +110,6 @@ def chain(
     transactions: values.Whole = 1000,
     threads: values.Integers = (1, 2, 4),
     key_mode: KeyMode = "inline",
-    data_bytes: values.Whole = 0,
     implementation: str | None = None,
     preset: values.Preset | None = None,
     resume: bool = False,
@@ -119,8 +118,7 @@ def chain(
 ) -> int:
     """Measure blocks: wallets, sizes, signing and validation on several threads.
 
-    One scheme is shown as text, several as a table. The preset quick takes some seconds for one
-    scheme and about 2 minutes for all.
+    The preset quick takes some seconds for one scheme and about 2 minutes for all.
 
     Args:
         algorithm: signature schemes; several joined by + all sign; all: every scheme;
@@ -129,7 +127,6 @@ def chain(
         threads: numbers of validation threads
         key_mode: public key inline in each transaction, registered by the sender's first
             transaction, or recovered from the signature
-        data_bytes: payload bytes in each transaction
         implementation: default: the fastest that runs here
         resume: use what was measured here in the last 30 days, such as by an interrupted run
 
@@ -148,16 +145,13 @@ def chain(
 
     names = None if wants_all else [*algorithm, *added] or ["Falcon-512"]
     settings: dict[str, Any] = {"transactions": transactions, "threads": list(threads)}
-    settings |= {"key_mode": key_mode, "implementation": implementation, "data_bytes": data_bytes}
+    settings |= {"key_mode": key_mode, "implementation": implementation}
     with console.resumable(preset=preset, resume=resume) as options:
         # The warnings are shown with the table, and in --json.
         frame = blocks.measure_blocks(names, **settings, **options, warn=False)
         frame.attrs.pop("rounds", None)
         console.save(frame, output)
-    # LaTeX is for tables, also of a single algorithm.
-    is_single = frame["algorithm"].nunique() == 1 and not form.latex
-    shown = tables.block_summary(frame) if is_single else tables.block_table(frame)
-    return console.show_measurements(form, "blocks", frame, shown)
+    return console.show_measurements(form, "blocks", frame, tables.block_table(frame))
 
 
 def gas(
@@ -227,14 +221,13 @@ def gas(
         warn=False,  # shown with the table, and in --json
     )
     console.save(frame, output)
-    check = prices.check_anchor(frame)
     notes = ["`pqchain engine run revm` prices the same verifiers as precompiles of an EVM."]
     if not entry_points(group="pqchain.verifiers"):
         notes.append(str(console.not_installed("conform", "verifiers of other projects")))
     units = [asdict(unit) for unit in gas_units.units().values()]
-    more = {"units": units, "statements": gas_units.statements(), "anchor": check}
+    more: dict[str, Any] = {"units": units, "statements": gas_units.statements()}
     shown = gas_tables(frame, notes)
-    return console.show_measurements(form, "gas", frame, *shown, remarks=[check], **more)
+    return console.show_measurements(form, "gas", frame, *shown, **more)
 
 
 def _clients(names: Sequence[str]) -> list[Client]:

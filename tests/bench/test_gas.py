@@ -167,16 +167,6 @@ def test_every_scheme_has_a_price_in_every_unit_that_has_an_anchor():
     # A difference of two times, whose sign noise decides; the last test has given times.
     assert np.isfinite(rows.loc[("Ed25519", "evm"), "word_seconds"])
     assert (timed["low"] <= timed["high"]).all()
-    assert "EIP-7904" in gas.check_anchor(frame)
-    assert "not measured" in gas.check_anchor(frame[frame["algorithm"] == "Ed25519"])
-
-
-def test_check_of_the_anchor_states_the_ratio_in_force_and_the_measured_one(monkeypatch):
-    frame, _ = priced(monkeypatch, {"ECDSA-P256": [2.5] * 6})
-    assert gas.check_anchor(frame) == (
-        "P-256 (own ECDSA-P256) over ecrecover (own ecrecover): 2.50 (95 % interval 2.50 to 2.50); "
-        "2.30 in force, 4.54 by EIP-7904's measurements of the slowest client for each."
-    )
 
 
 @pytest.mark.parametrize(("rounds", "is_said"), [(5, True), (6, False)])
@@ -184,7 +174,6 @@ def test_few_rounds_have_no_interval(monkeypatch, rounds, is_said):
     frame, _ = priced(monkeypatch, {"ECDSA-P256": [2.5] * rounds})
     timed = frame[frame["status"] == "ok"]
     assert (timed[["low", "high"]].isna() == is_said).all(axis=None)
-    assert ("no interval" in gas.check_anchor(frame)) == is_said
     assert ("No intervals: fewer than 6 rounds" in tables.gas_tables(frame)[0].text(200)) == is_said
 
 
