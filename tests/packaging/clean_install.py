@@ -97,23 +97,22 @@ def use(wheel: Path, python: Path, folder: Path) -> str:
     if refused.returncode != 2 or 'pip install "pqchain[conform]"' not in refused.stderr:
         raise SystemExit(f"`pqchain conform` must name its package; got {refused}")
     # The QUIC library is in the wheel, and loads.
-    quic = ["reencode", "--transport", "native", "--block-bytes", "70000", "--json"]
-    ran = json.loads(run([command, *quic], environment=bare, folder=folder))["runs"]
+    quic = [command, "reencode", "--transport", "native", "--block-bytes", "70000", "--json"]
+    ran = json.loads(run(quic, environment=bare, folder=folder))["runs"]
     if [row["status"] for row in ran] != ["ok"]:
         raise SystemExit(f"the native transport did not replay: {ran}")
     if shutil.which("cc"):
-        example = [command, "doctor", "--example", "--json"]
-        steps = json.loads(run(example, environment=bare, folder=folder))
         compiling = bare | {"PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}"}
+        example = "pqchain doctor --example --json"
+        steps = json.loads(run(["/bin/sh", "-c", example], environment=compiling, folder=folder))
         (folder / "mine.c").write_text(steps["example"])
-        script = f"{steps['command']}\npqchain doctor --library libmine.so"
-        run(["/bin/sh", "-e", "-c", script], environment=compiling, folder=folder)
+        for script in (steps["command"], "pqchain doctor --library libmine.so"):
+            run(["/bin/sh", "-c", script], environment=compiling, folder=folder)
     begin = time.monotonic()
     results = folder / "results"
     reproduce = [command, "reproduce", "--preset", "quick", "--output", results]
     run(reproduce, environment=bare, folder=folder)
-    seconds = time.monotonic() - begin
-    page = (results / "index.html").stat().st_size
+    seconds, page = time.monotonic() - begin, (results / "index.html").stat().st_size
     present = sum(row["state"] == "present" for row in report["findings"] if "/" in row["name"])
     return (
         f"{present} implementations work, reproduced in {seconds:.0f} s, page of {page // 1000} kB"
