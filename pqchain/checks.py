@@ -306,28 +306,30 @@ def _finite(digits: str) -> float:
     return value
 
 
+def _require(field: str, value: object, condition: str, *, holds: bool) -> None:
+    if not holds:
+        raise UsageError(f"{field} must be {condition}; got {short_repr(value)}")
+
+
 def number(field: str, value: object, *, least: float = 0.0, most: float = 1e18) -> None:
     """Raise UsageError unless the value is a finite number from `least` to `most`."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     # Comparisons with NaN are false. math.isfinite would fail for an int that exceeds a float.
-    if not is_number or not least <= value <= most:  # type: ignore[operator]
-        condition = f"a number from {least:g} to {most:g}"
-        raise UsageError(f"{field} must be {condition}; got {short_repr(value)}")
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    holds = is_number and least <= value <= most  # type: ignore[operator]
+    _require(field, value, f"a number from {least:g} to {most:g}", holds=holds)
 
 
 def integer(field: str, value: object, *, least: int, most: int = 2**62) -> None:
     """Raise UsageError unless the value is an int from `least` to `most`; a bool is rejected."""
     # bool is a subclass of int.
     is_integer = isinstance(value, int) and not isinstance(value, bool)
-    if not is_integer or not least <= value <= most:  # type: ignore[operator]
-        condition = f"a whole number from {least} to {most}"
-        raise UsageError(f"{field} must be {condition}; got {short_repr(value)}")
+    holds = is_integer and least <= value <= most  # type: ignore[operator]
+    _require(field, value, f"a whole number from {least} to {most}", holds=holds)
 
 
 def boolean(field: str, value: object) -> None:
     """Raise UsageError unless the value is True or False; other truthy values are rejected."""
-    if not isinstance(value, bool):
-        raise UsageError(f"{field} must be True or False; got {short_repr(value)}")
+    _require(field, value, "True or False", holds=isinstance(value, bool))
 
 
 def file_path(field: str, value: object) -> Path:
@@ -340,10 +342,8 @@ def file_path(field: str, value: object) -> Path:
 
 def one_of(field: str, value: object, expected: Sequence[str]) -> None:
     """Raise UsageError unless the value is one of the expected names."""
-    if value not in expected:
-        *first, last = map(repr, expected)
-        choices = f"{', '.join(first)} or {last}"
-        raise UsageError(f"{field} must be {choices}; got {short_repr(value)}")
+    *first, last = map(repr, expected)
+    _require(field, value, f"{', '.join(first)} or {last}", holds=value in expected)
 
 
 def is_label(text: str) -> bool:

@@ -4,7 +4,6 @@ import argparse
 import io
 import json
 import re
-import sys
 from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
@@ -87,14 +86,6 @@ def test_json_output_has_the_text_itself(capsys):
     console.print_json({"title": text})
     printed = capsys.readouterr().out
     assert json.loads(printed) == {"title": text} and not ACTIVE.search(printed)
-
-
-def test_colours_of_warnings_remain_and_those_of_a_text_do_not(monkeypatch, capsys):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    console.print_stderr("Warning: \x1b[31mred")
-    assert capsys.readouterr().err == "\x1b[33mWarning: \\u001b[31mred\x1b[0m\n"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms
 from pqchain.commands import console, values
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 def compare(
     *files: str,
-    with_: Annotated[tuple[tuple[str, ...], ...], values.SIDES] = (),
     plot: values.PlotFile | None = None,
     output: values.Output | None = None,
     form: values.Format = values.TEXT,
@@ -33,22 +32,19 @@ def compare(
     Args:
         files: file of `pqchain bench --output` or `--append`, or the name of a machine in
             data/measurements; each file is a side, and the first is the baseline
-        with_: files of another side; those before it are one side, the baseline; may be repeated
         plot: plot the comparison, or the history over time if only one is named: .pdf, .svg, .png
             or .pgf
 
     Examples:
       pqchain bench --append old.csv                      alternate with the new version's --append
       pqchain compare old.csv new.csv                     each file is a side: three runs or more
-      pqchain compare a1.csv a2.csv a3.csv --with b1.csv b2.csv b3.csv
       pqchain compare laptop.csv server.csv board.csv --plot all.pdf --latex
       pqchain compare history.csv --plot history.svg      one history: each run and the first
     """
     if not files:
         raise UsageError("name a file of `pqchain bench --output`, or a machine")
-    named = [*files, *(name for side in with_ for name in side)]
     # Missing files are rejected before the slower imports.
-    for path in map(Path, named):
+    for path in map(Path, files):
         if path.suffix:
             values.existing_file(path)
         if path.suffix != ".csv" and path.exists():
@@ -60,16 +56,14 @@ def compare(
     from pqchain.bench import comparing, runs, stored, tables
 
     # A name without a suffix is that of a machine with a stored run.
-    paths = {name: Path(name) if Path(name).suffix else stored.file(name) for name in named}
-    # Without --with each file is a side, because most comparisons are of one file with another.
-    groups = [files, *with_] if with_ else [[name] for name in named]
-    comparison = comparing.compare_runs([[paths[name] for name in group] for group in groups])
+    paths = [Path(name) if Path(name).suffix else stored.file(name) for name in files]
+    comparison = comparing.compare_runs([[path] for path in paths])
     provenance = comparison.attrs["runs"]
     console.save(comparison, output, provenance={"sides": provenance})
     if plot is not None:
         from pqchain import plots
 
-        first, *others = paths.values()
+        first, *others = paths
         axes = plots.plot_compared(comparison)
         # The runs of one history are a line over dates.
         if not others and runs.is_history(results.load(first)):

@@ -54,7 +54,7 @@ def consensus(
     network: values.Names = ("paper-serial",),
     exponents: values.Integers = (),
     nodes: values.Integers = (),
-    delegates: str = "all",
+    delegates: values.Integers = (),
     costs: str = "paper:pqdpol",
     preset: values.Preset | None = None,
     seeds: values.Integers = (0,),
@@ -80,8 +80,8 @@ def consensus(
         network: paper-serial, csma, star, mesh, regions, uplink, host or gossip
         exponents: networks of 2^n nodes; default: 1..5
         nodes: numbers of nodes, instead of exponents
-        delegates: numbers of nodes that verify and vote; with --exponents, all nodes of smaller
-            networks
+        delegates: numbers of nodes that verify and vote; default: all nodes, as with --exponents in
+            smaller networks
         costs: costs of the schemes: paper:pqdpol, measured (now, on this machine), or a file of
             `pqchain bench --output`
         seeds: seeds of the random numbers, one run each
@@ -223,29 +223,20 @@ def _costs(source: str, names: list[str], preset: Any) -> Any:
 
 
 def _sizes(
-    exponents: tuple[int, ...], nodes: tuple[int, ...], delegates: str
+    exponents: tuple[int, ...], nodes: tuple[int, ...], delegates: tuple[int, ...]
 ) -> list[tuple[int, int]]:
-    """Return pairs (nodes, delegates); in small networks all nodes are delegates."""
+    """Return pairs (nodes, delegates); of powers of two, small networks have all as delegates."""
     if exponents and nodes:
         raise UsageError("--exponents and --nodes exclude each other; give one")
-    counts: list[int | None] = []
-    for part in map(str.strip, delegates.split(",")):
-        counts += [None] if part == "all" else values.integers(part)
-    values.within("--delegates", [count for count in counts if count is not None], 1)
+    values.within("--delegates", delegates, 1)
     values.within("--exponents", exponents, 0, MAX_NODES.bit_length() - 1)
     values.within("--nodes", nodes, 1, MAX_NODES)
-    sizes = nodes or tuple(2**power for power in exponents or range(1, 6))
-    most = max(count or 0 for count in counts)
-    small = [count for count in sizes if count < most]
-    # Only sizes given by --nodes are an error; powers of two include small ones anyway.
-    if small and nodes:
+    if nodes and delegates and max(delegates) > min(nodes):
         raise UsageError(
-            f"--delegates must be all, or at most the number of --nodes, {small[0]}; got {most}"
+            f"--delegates must be at most the number of --nodes, {min(nodes)}; got {max(delegates)}"
         )
-    if small:
-        listed = ", ".join(map(str, small))
-        console.print_stderr(f"In networks of {listed} nodes, which are too small, all nodes vote.")
-    return [(count, min(voting or count, count)) for count in sizes for voting in counts]
+    sizes = nodes or tuple(2**power for power in exponents or range(1, 6))
+    return [(count, min(voting, count)) for count in sizes for voting in delegates or [count]]
 
 
 def _changes(changes: dict[str, Any], faults: dict[str, Any]) -> dict[str, Any]:

@@ -52,10 +52,11 @@ def doctor(*, device: str | None = None, form: values.Format = values.TEXT) -> i
     """
     works = {name: _failure(name, device) for name in BACKENDS}
     rows = [{"backend": name, "works": not why, "reason": why} for name, why in works.items()]
-    text = "\n".join(f"  {'--' if why else 'ok'}  {name:9}  {why}" for name, why in works.items())
     # The other back ends are optional.
     healthy = not works["reference"]
-    return console.show(form, {"healthy": healthy, "backends": rows}, text, ok=healthy)
+    return console.show(
+        form, {"healthy": healthy, "backends": rows}, Table.of(rows, [*rows[0]]), ok=healthy
+    )
 
 
 def _failure(backend: str, device: str | None) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import asdict
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -135,7 +133,7 @@ def doctor(
     findings = [*diagnosis.examine(), _data()]
     healthy = all(finding.healthy for finding in findings)
     report = {"healthy": healthy, "findings": list(map(asdict, findings))}
-    return console.show(form, report, "\n".join(_text(findings)), ok=healthy)
+    return console.show(form, report, _table(findings), ok=healthy)
 
 
 def _check_library(form: values.Format, library: Path) -> int:
@@ -160,22 +158,15 @@ def _check_library(form: values.Format, library: Path) -> int:
     return console.show(form, facts, Table(columns=columns, rows=rows), ok=ok)
 
 
-def _text(findings: list[Diagnosis]) -> Iterator[str]:
-    width = max(len(finding.name) for finding in findings)
-    for group, members in groupby(findings, key=lambda finding: finding.group):
-        yield group
-        for finding in members:
-            mark = {"present": "ok", "missing": "--", "broken": "!!"}[finding.state]
-            yield f"  {mark}  {finding.name:<{width}}  {finding.detail}"
-            if finding.disables:
-                yield f"      {'':<{width}}  disables: {finding.disables}"
-            if finding.fix:
-                yield f"      {'':<{width}}  to fix:   {finding.fix}"
-        yield ""
+def _table(findings: list[Diagnosis]) -> Table:
     counts = Counter((finding.essential, finding.state) for finding in findings)
-    for essential, importance in ((True, "Essential"), (False, "Optional")):
-        broken, missing = counts[essential, "broken"], counts[essential, "missing"]
-        yield f"{importance} parts: {broken} broken, {missing} missing."
+    notes = [
+        f"{name} parts: {counts[is_essential, 'broken']} broken, "
+        f"{counts[is_essential, 'missing']} missing."
+        for is_essential, name in ((True, "Essential"), (False, "Optional"))
+    ]
+    rows = [asdict(finding) for finding in findings]
+    return Table.of(rows, ["group", "name", "state", "detail", "disables", "fix"], notes=notes)
 
 
 def _data() -> Diagnosis:

@@ -97,20 +97,6 @@ def within(option: str, values: Iterable[int], least: int, most: int = 2**63) ->
             raise UsageError(f"{option} must be from {least} to {most}; got {short_repr(value)}")
 
 
-def _sides(_: Any, tokens: Sequence[Token]) -> tuple[tuple[str, ...], ...]:
-    # Several values follow one option, and cyclopts numbers them from 0 at each option.
-    sides: list[list[str]] = []
-    for token in tokens:
-        if token.index == 0:
-            sides.append([])
-        sides[-1].append(token.value)
-    return tuple(map(tuple, sides))
-
-
-SIDES = _converted(_sides, consume_multiple=True)
-"""Marks an option with several values, which may be repeated: each use is a tuple."""
-
-
 def options_of(
     cls: type,
     fields: str,

@@ -98,17 +98,6 @@ def _clocks(rows: Any, keys: list[str], *facts: str) -> pd.DataFrame:
     )
 
 
-def boards() -> pd.DataFrame:
-    """Return the routed clock of the bitstreams for boards, a row for each board.
-
-    Columns: configuration, board, device, cells and sha256 (those of the first seed's bitstream),
-    placements (their number; each has another seed), clock_hertz (their median), low_clock_hertz,
-    high_clock_hertz. Empty if none is recorded. Raises DataError.
-    """
-    rows, keys = figures().get("board", []), ["configuration", "board", "device"]
-    return _clocks(rows, keys, "cells", "sha256").reset_index()
-
-
 CORE_COLUMNS = [
     "core", "degree", "platform", "lut", "flip_flop", "dsp", "block_ram_36k", "block_ram_18k",
     "seconds", "kind", "contains", "source",
@@ -140,13 +129,3 @@ def cores() -> pd.DataFrame:
     )  # fmt: skip
     frame = pd.concat([engine, published], ignore_index=True)
     return frame.sort_values(["degree", "seconds"], ignore_index=True)[CORE_COLUMNS]
-
-
-def timing_leakage() -> pd.DataFrame:
-    """Return the t-test for unequal cycles of two secret keys; empty if none is recorded.
-
-    Columns: configuration, degree, attempts, mean_cycles and mean_rounds (of either key),
-    standard_deviation (cycles), t (Welch's), least_difference (in cycles, detected with probability
-    one half), cycles_outside_the_sampler (all observed values). Raises DataError.
-    """
-    return pd.DataFrame(figures().get("leaks", []))

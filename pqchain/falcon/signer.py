@@ -23,7 +23,6 @@ from pqchain.errors import (
     CryptoFailure,
     PqchainError,
     Unsupported,
-    UsageError,
 )
 from pqchain.falcon import kernel
 from pqchain.results.files import scratch_folder
@@ -55,7 +54,7 @@ class FalconSigner:
     """
 
     __slots__ = (
-        "_auto", "_board", "_core", "_logn", "_random", "_reference", "algorithm", "backend",
+        "_auto", "_board", "_logn", "_random", "_reference", "algorithm", "backend",
         "degree", "reason",
     )  # fmt: skip
 
@@ -69,15 +68,13 @@ class FalconSigner:
         device: Any = None,
         random_bytes: Callable[[int], bytes] | None = None,
         timeout_seconds: float = 10.0,
-        core: str = "kernel",
     ) -> None:
         """Open a signer of degree 512 or 1024.
 
         `padded` selects signatures of fixed length. `bitstream` and `device` are for boards: the
         file to load, and a pynq device instead of the one that pynq finds (PYNQ.remote's too), or
         the path of a serial device, such as /dev/ttyUSB0, whose board has its bitstream already.
-        `core` is the core of a simulated board: "kernel", or "rtl" for the netlist that `make rtl`
-        builds. `random_bytes(count)` replaces the system's randomness, for tests.
+        `random_bytes(count)` replaces the system's randomness, for tests.
 
         Raises UsageError; Unsupported, BitstreamMissing, BoardFailure, WrongBitstream or
         BoardTimeout if the requested back end does not work here.
@@ -85,13 +82,6 @@ class FalconSigner:
         self._logn = kernel.check_degree(degree)
         backend = backend.casefold() if isinstance(backend, str) else backend
         one_of("backend", backend, ("auto", *BACKENDS))
-        one_of("core", core, ("kernel", "rtl"))
-        if core != "kernel" and (backend != "simboard" or device is not None):
-            raise UsageError(
-                f"core {core!r} must be used with the backend 'simboard' and without a device; got "
-                f"the backend {backend!r}"
-            )
-        self._core = core
         self.degree = degree
         self.algorithm = algorithms.get(f"Falcon-{'padded-' if padded else ''}{degree}")
         self._random = random_bytes
@@ -147,7 +137,7 @@ class FalconSigner:
             if backend == "simboard":
                 simboard = _import_for_boards("simboard")
                 bitstream = bitstream or simboard.write_placeholder(folder)
-                device = device or simboard.SimulatedDevice(core=self._core)
+                device = device or simboard.SimulatedDevice()
             # pynq reads the files while it loads the overlay; the folder is not needed later.
             path = Path(BITSTREAM if bitstream is None else bitstream)
             self._board = overlay.Board(path, device=device, timeout_seconds=timeout_seconds)

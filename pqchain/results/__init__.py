@@ -275,17 +275,14 @@ def _csv_path(path: str | Path) -> Path:
 
 
 def _sidecar(path: Path) -> dict[str, Any]:
-    sidecar = path.with_suffix(".json")
-    remedy = "restore it, or run the measurement again"
+    sidecar, remedy = path.with_suffix(".json"), "restore it, or run the measurement again"
     try:
         text = read_bytes(sidecar, MAX_JSON_BYTES)
-    except FileNotFoundError:
-        raise DataError(
-            f"{path} has no sidecar {sidecar.name} with its provenance; restore it, or write the "
-            "table with pqchain.results.save"
-        ) from None
     except OSError as error:
-        raise DataError(f"cannot read the sidecar {sidecar}: {error}; {remedy}") from error
+        reason = error.strerror or error
+        raise DataError(
+            f"{path} has no sidecar {sidecar.name} with its provenance ({reason}); {remedy}"
+        ) from error
     version = ("schema_version", SCHEMA_VERSION)
     return checksum.loads(text, f"the sidecar {sidecar}", remedy, version=version)
 

@@ -31,10 +31,6 @@ def test_compare_shows_draws_and_saves(saved: Path, run) -> None:
 
 
 def test_compare_takes_sides_of_several_files(saved: Path, run) -> None:
-    files = "mine.csv mine.csv mine.csv"
-    compared = run(f"compare {files} --with {files} --json").data["compared"]
-    assert {(row["base_runs"], row["runs"]) for row in compared} == {(3, 3)}
-    assert {row["verdict"] for row in compared} == {"no difference"}
     for _ in range(3):
         runs.append(results.load(saved), Path("old.csv"))
         runs.append(frames.run_of("test-machine-00000000", 2.0), Path("new.csv"))

@@ -104,20 +104,6 @@ def test_derived_areas_follow_from_the_printed_ratios() -> None:
         assert products[0] / products[1] == pytest.approx(ratio, rel=0.01)
 
 
-def test_boards_have_the_median_of_their_placements(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [
-        {"configuration": rtl.COMPACT, "board": "ULX3S", "device": "d", "seed": seed, "mhz": mhz,
-         "cells": {"DP16KD": 64}, "sha256": str(seed)}
-        for seed, mhz in ((1, 80.0), (2, 90.0), (3, 82.0))
-    ]  # fmt: skip
-    monkeypatch.setattr(rtl, "figures", lambda: {"board": rows})
-    (row,) = rtl.boards().to_dict("records")
-    assert (row["placements"], row["clock_hertz"], row["sha256"]) == (3, 82e6, "1")
-    assert (row["low_clock_hertz"], row["high_clock_hertz"]) == (80e6, 90e6)
-    monkeypatch.setattr(rtl, "figures", dict)
-    assert rtl.boards().empty
-
-
 def test_damaged_figures_are_an_error(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installation, "data", lambda name: tmp_path)
     with pytest.raises(DataError, match="restore the file"):

@@ -107,8 +107,6 @@ def test_auto_selects_liboqs_without_the_kernel(monkeypatch: pytest.MonkeyPatch)
     [
         *(({"degree": degree}, "must be 512 or 1024") for degree in (256, "512", True, None)),
         ({"backend": "board"}, "must be 'auto', 'reference'"),
-        ({"backend": "kernel", "core": "rtl"}, "core"),
-        ({"core": "verilog"}, "core"),
         *(({"backend": "serial", "device": each}, "must be the path") for each in (None, "", 3)),
     ],
 )

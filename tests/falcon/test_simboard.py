@@ -66,7 +66,9 @@ def test_board_signatures_equal_liboqs(degree: int, padded: bool) -> None:
 @pytest.mark.parametrize("degree", [512, 1024])
 def test_netlist_signs_through_pynq_and_the_driver(degree: int) -> None:
     need_netlist()
-    signer = signs_as_liboqs("simboard", degree, (b"", b"second"), core="rtl")
+    signer = signs_as_liboqs(
+        "simboard", degree, (b"", b"second"), device=simboard.SimulatedDevice(core="rtl")
+    )
     assert 600 * degree < signer.cycles < 800 * degree
 
 

@@ -205,7 +205,7 @@ def test_hundred_keys_take_equal_time_outside_the_sampler(configuration: str, de
 
 def test_recorded_cycles_show_no_leak() -> None:
     """Checks the record of `make -C hls_kernels leaks`."""
-    found = rtl.timing_leakage().to_dict("records")
+    found = rtl.figures()["leaks"]
     rows = [(row["configuration"], row["degree"]) for row in found]
     assert rows == list(product((rtl.COMPACT, rtl.FAST), (512, 1024)))
     for recorded in found:
