@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,8 @@ from pqchain.plots.marks import props
 
 _SHIFTS = {"generate_keypair": -0.26, "verify": 0.26, "decapsulate": 0.26}
 """Vertical offsets of operations in the row of their algorithm; others have none."""
+
+Order = Literal["registry", "value", "frame"]
 
 _DODGE = 0.05
 """Greatest vertical offset of a colour from the place of its operation, as a share of a row."""
@@ -39,15 +41,17 @@ def dots(
     show: Callable[[float], str] = marks.brief,
     origin: float | None = None,
     hue: str | None = None,
-    is_sorted: bool = False,
+    order: Order = "registry",
+    is_log: bool = True,
 ) -> Axes:
-    """Draw a row of dots per algorithm on a log axis: colour by family, mark by operation.
+    """Draw a row of dots per algorithm: colour by family, mark by operation.
 
     Draws the columns algorithm, operation and value, if present with whiskers from low to high and
     with labels from text. A column row has other names of rows, implementation tells two builds
     from a duplicate; rows with a status other than "ok" have no dot, and those with a false clear
     are grey. `label` and `notes` explain the axis, `show` formats its ticks, `origin` places a
-    reference line, and `hue` names the column of colours. Raises DataError, UsageError.
+    reference line, `hue` names the column of colours, and `order` is that of the rows. Raises
+    DataError, UsageError.
     """
     canvas.require(frame, f"algorithm operation value {hue or ''}")
     known: dict[str, Any] = {"row": frame["algorithm"], "implementation": "", "status": "ok"}
@@ -59,8 +63,9 @@ def dots(
     is_given = frame["implementation"] == GIVEN
     frame["row"] = frame["row"].where(~is_given, frame["row"] + _GIVEN_LABEL)
     value = frame["value"].astype(float)
-    frame["value"] = value.where((frame["status"] == "ok") & np.isfinite(value) & (value > 0))
-    heights = _heights(frame, is_sorted=is_sorted)
+    is_shown = np.isfinite(value) & ((value > 0) | (not is_log))
+    frame["value"] = value.where((frame["status"] == "ok") & is_shown)
+    heights = _heights(frame, order)
     frame["level"] = frame["row"].map(heights) + _shifts(frame) + _dodges(frame, hue)
     frame["colour"] = _colours(frame, hue)
     operation_marks = _marks(frame)
@@ -70,7 +75,7 @@ def dots(
     if len(heights) > 25 and len(operation_marks) == 1:
         row_inches = 0.17
     with canvas.canvas(ax, 1.3 + row_inches * (max(heights.values()) + 1)) as axes:
-        axes.set_xscale("log")
+        axes.set_xscale("log" if is_log else "linear")
         _draw(axes, frame, operation_marks)
         is_empty = frame.groupby("row")["value"].transform("count") == 0
         for row in frame["row"][is_empty].unique():
@@ -82,7 +87,12 @@ def dots(
         axes.spines["left"].set_visible(False)
         if origin is not None:
             axes.axvline(origin, color=canvas.INK, linewidth=0.9, zorder=1)
-        marks.log_ticks(axes, "x", show)
+        if is_log:
+            marks.log_ticks(axes, "x", show)
+        else:
+            axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
+            axes.xaxis.set_major_locator(MaxNLocator(4 if canvas.narrow() else 6))
+            axes.xaxis.set_major_formatter(lambda at, _: show(at))
         marks.grid(axes, "x")
         canvas.x_label(axes, label, *notes)
         _legend(axes, frame, operation_marks, hue)
@@ -108,7 +118,7 @@ def _draw(axes: Axes, frame: pd.DataFrame, operation_marks: Mapping[str, str]) -
         style = marks.mark_of(row["algorithm"]).style(6.0 - has_whiskers if several else 7.0)
         style |= props(color=row["colour"], markerfacecolor=row["colour"])
         style |= props(label=figures.humanize(row["operation"]))
-        if several:
+        if several or not row["algorithm"]:
             # With one operation the mark is the family's.
             style |= props(marker=operation_marks[row["operation"]])
         if has_whiskers:
@@ -156,12 +166,15 @@ def _colours(frame: pd.DataFrame, hue: str | None) -> list[str]:
     return [colour if is_clear else canvas.MUTED for colour, is_clear in pairs]
 
 
-def _heights(frame: pd.DataFrame, *, is_sorted: bool) -> dict[str, float]:
-    """Return the vertical position of each row: in registry order, or by value, with gaps.
+def _heights(frame: pd.DataFrame, order: Order) -> dict[str, float]:
+    """Return the vertical position of each row, with gaps unless the order is the frame's.
 
-    There is a gap between families, or if sorted between classical schemes and others.
+    There is a gap between families, or if sorted by value between classical schemes and others.
     """
     rows = dict(zip(frame["row"], frame["algorithm"], strict=True))
+    if order == "frame":
+        return {row: float(at) for at, row in enumerate(rows)}
+    is_sorted = order == "value"
     place = {name: index for index, name in enumerate(ALGORITHMS)}
     middle = frame.groupby("row")["value"].median()
     heights: dict[str, float] = {}
@@ -245,75 +258,35 @@ def plot_values(
 ) -> Axes:
     """Draw a column of a frame as dots: a row per value of the column `row`, with intervals.
 
-    `low` and `high` name columns with the ends of the interval, `hue` one whose values have a
-    colour and mark each; without it a column `algorithm` gives those of the families. `origin`
-    draws a line and joins the dots with it; without intervals, `origin` and `is_log`, bars start
-    at 0. The suffix of `value` states the unit of the numbers (`verify_seconds`), and its words are
-    the label of the axis. Raises DataError, UsageError.
+    `low` and `high` name columns with the ends of the interval, `hue` one whose values have a mark
+    each; schemes have the colours of the families. `origin` draws a line. The suffix of `value`
+    states the unit of the numbers (`verify_seconds`), and its words are the label of the axis.
+    Raises DataError, UsageError.
     """
     canvas.require(frame, " ".join(filter(None, (row, value, hue, low, high))))
-    rows = list(dict.fromkeys(frame[row]))
-    hues = [] if hue is None else list(dict.fromkeys(frame[hue]))
     number = partial(_number, Unit.of(value))
-    fine = frame[np.isfinite(frame[value].astype(float))]
-    is_bar = origin is None and not is_log and low is None
-    lines = 1 + max(str(name).count("\n") for name in rows)
-    row_inches = max(0.16 + 0.18 * max(1, len(hues)), 0.24 * lines)
-    with canvas.canvas(ax, 1.25 + row_inches * len(rows)) as axes:
-        if is_log:
-            axes.set_xscale("log")
-        if origin is not None:
-            axes.axvline(origin, color=canvas.INK, linewidth=0.9, zorder=1)
-        for cell in fine.to_dict("records"):
-            at = hues.index(cell[hue]) if hues else 0
-            aside = 0.6 / len(hues) * (at - (len(hues) - 1) / 2) if hues else 0.0
-            level, size = rows.index(cell[row]) + aside, float(cell[value])
-            style = _style(cell, hue, at)
-            ends = (cell[low], cell[high]) if low and high else (np.nan, np.nan)
-            if is_bar:
-                bar = props(color=style["color"], hatch=marks.HATCHES[at % len(marks.HATCHES)])
-                bar |= props(edgecolor=canvas.PAPER, linewidth=0, label=style["label"], zorder=3)
-                axes.barh(level, size, height=0.6 / max(1, len(hues)), **bar)
-                marks.annotate(axes, number(size), (size, level))
-                continue
-            if origin is not None and low is None:
-                axes.hlines(level, origin, size, color=style["color"], linewidth=2.4, alpha=0.5)
-            point(axes, level, size, ends, number(size), **style)
-        marks.name_levels(axes, [figures.humanize(str(name)) for name in rows])
-        axes.spines["left"].set_visible(False)
-        if is_log:
-            marks.log_ticks(axes, "x", marks.brief if Unit.of(value) == "s" else number)
-        else:
-            if is_bar:
-                axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
-            axes.xaxis.set_major_locator(MaxNLocator(4 if canvas.narrow() else 6))
-            axes.xaxis.set_major_formatter(lambda at, _: number(at))
-        marks.grid(axes, "x")
-        canvas.x_label(axes, label or marks.quantity(value))
-        if hues:
-            canvas.legend_above(axes, 3)
-        names = fine[row].astype(str) + (", " + fine[hue].astype(str) if hue else "")
-        shown = fine.set_index(names)[value].astype(float)
-        what = marks.quantity(value)
-        canvas.headline(axes, marks.extremes(what[0].upper() + what[1:], shown, number))
+    scheme = hue if hue and set(frame[hue]) <= set(ALGORITHMS) else "" if hue else "algorithm"
+    drawn = frame.drop(columns="run", errors="ignore").assign(
+        row=frame[row].astype(str).map(figures.humanize),
+        algorithm=frame.get(scheme, ""),
+        operation=frame[hue].astype(str) if hue else value,
+        value=frame[value],
+        text=frame[value].astype(float).map(number),
+        low=frame[low] if low else np.nan,
+        high=frame[high] if high else np.nan,
+    )
+    what, is_plain = marks.quantity(value), scheme not in frame
+    axes = dots(
+        drawn, label or what, ax=ax, origin=origin, is_log=is_log, order="frame",
+        show=marks.brief if is_log and Unit.of(value) == "s" else number,
+        hue="operation" if is_plain else None,
+    )  # fmt: skip
+    names = frame[row].astype(str) + (", " + frame[hue].astype(str) if hue else "")
+    shown = frame.set_index(names)[value].astype(float)
+    canvas.headline(axes, marks.extremes(what[0].upper() + what[1:], shown, number))
     return axes
 
 
 def _number(unit: Unit, value: float) -> str:
     text = figures.integer(value) if not unit and abs(value) >= 1000 else unit.text(float(value))
     return text.replace("-", "\N{MINUS SIGN}")
-
-
-def _style(cell: Mapping[Any, Any], hue: str | None, place: int) -> dict[str, Any]:
-    """Return the properties of a dot: of the scheme that the colour or the row names, if any."""
-    name = str(cell[hue]) if hue else ""
-    scheme = name if name in ALGORITHMS else "" if hue else str(cell.get("algorithm", ""))
-    if not scheme:
-        colour, marker = canvas.look(place)
-        return props(color=colour, marker=marker, markersize=6.5, label=name)
-    style = marks.mark_of(scheme).style() | props(label=name)
-    if hue and place:
-        # Sets of one family have one mark; hollow marks are published values.
-        half = props(fillstyle="left", markerfacecoloralt=canvas.PAPER)
-        style |= half | props(markeredgecolor=style["color"])
-    return style

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -163,40 +162,32 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     limit = table["wire_limit_seconds"].max()
     # The fastest first, and last those that did not run.
     table = table.sort_values("transfer_seconds", kind="stable")
-    names = [_TRANSPORTS.get(name, name) for name in table["transport"]]
-    excess = 100 * (table["transfer_seconds"] / limit - 1) if limit > 0 else None
-    with canvas.canvas(ax, 1.4 + 0.36 * len(table)) as axes:
-        for level, row in enumerate(table.to_dict("records")):
-            time, low, high = (row[f"{which}_seconds"] for which in ("transfer", "low", "high"))
-            if not np.isfinite(time):
-                text = f"{row['status']} here"
-                marks.annotate(axes, text, (0, level), colour=canvas.MUTED)
-                continue
-            whisker = props(xerr=[[time - low], [high - time]], capsize=3, ecolor=canvas.INK)
-            axes.barh(level, time, height=0.6, color=canvas.MUTED, alpha=0.55, **whisker)
-            more = f"  ({marks.change(excess.iloc[level], 0)})" if excess is not None else ""
-            marks.annotate(axes, f"{SECONDS.text(time)}{more}", (high, level))
-        marks.name_levels(axes, names)
-        if limit > 0:
-            axes.axvline(limit, color=canvas.INK, linestyle=":", linewidth=1.4)
-        first, repeats = table.iloc[0], table["repeats"].max()
-        rate = first["bits_per_second"] / 1e6
-        axes.xaxis.set_major_formatter(f"{{x:g}}{figures.NARROW_SPACE}s")
-        size = marks.with_prefix("B")(float(table["block_bytes"].max()))
-        verdicts = table.get("verdict", pd.Series("", table.index)).astype(str)
-        is_bound = verdicts.str.startswith("bound by the processor")
-        bound = [name for name, is_it in zip(names, is_bound, strict=True) if is_it]
-        canvas.x_label(
-            axes,
-            f"time to transfer {size}, {_mean(repeats)}measured {_where(first['mode'])}",
-            f"links of {rate:g} Mbit/s" if rate > 0 else "links not shaped",
-            marks.RUNS if repeats > 1 else "",
-            f"limited by the processor: {' and '.join(bound)}" if bound else "",
-            f"dotted: least time that the link allows, {SECONDS.text(limit)}" if limit > 0 else "",
-        )
-        marks.grid(axes, "x")
-        times = table.set_axis(names)["transfer_seconds"]
-        canvas.headline(axes, marks.extremes("Time of a transfer", times, SECONDS.text))
+    names, times = table["transport"].replace(_TRANSPORTS), table["transfer_seconds"]
+    texts = times.map(SECONDS.text)
+    if limit > 0:
+        texts += "  (" + (100 * (times / limit - 1)).map(partial(marks.change, decimals=0)) + ")"
+    renamed = {"transfer_seconds": "value", "low_seconds": "low", "high_seconds": "high"}
+    drawn = table.rename(columns=renamed).assign(
+        algorithm="", row=names, operation="transfer", text=texts
+    )
+    first, repeats = table.iloc[0], table["repeats"].max()
+    rate = first["bits_per_second"] / 1e6
+    size = marks.with_prefix("B")(float(table["block_bytes"].max()))
+    verdicts = table.get("verdict", pd.Series("", table.index)).astype(str)
+    bound = names[verdicts.str.startswith("bound by the processor")]
+    axes = dots.dots(
+        drawn,
+        f"time to transfer {size}, {_mean(repeats)}measured {_where(first['mode'])}",
+        f"links of {rate:g} Mbit/s" if rate > 0 else "links not shaped",
+        marks.RUNS if repeats > 1 else "",
+        f"limited by the processor: {' and '.join(bound)}" if len(bound) else "",
+        f"dotted: least time that the link allows, {SECONDS.text(limit)}" if limit > 0 else "",
+        ax=ax, hue="operation", is_log=False, order="frame",
+        show=f"{{:g}}{figures.NARROW_SPACE}s".format,
+    )  # fmt: skip
+    if limit > 0:
+        axes.axvline(limit, color=canvas.INK, linestyle=":", linewidth=1.4)
+    canvas.headline(axes, marks.extremes("Time of a transfer", times.set_axis(names), SECONDS.text))
     return axes
 
 

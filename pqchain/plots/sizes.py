@@ -215,7 +215,7 @@ def plot_blocks(
         show = number = marks.with_prefix("B/s", places=1)
         seconds = frame["apply_median_seconds"].astype(float)
         frame["value"] = frame["block_bytes"].astype(float) / seconds
-    axes = dots.dots(frame, label, *notes, ax=ax, show=show, is_sorted=True)
+    axes = dots.dots(frame, label, *notes, ax=ax, show=show, order="value")
     fine = frame[frame["status"] == "ok"]
     first = fine[fine["operation"] == fine["operation"].min()].set_index("algorithm")
     on = "" if quantity == "bytes" else f", {first['operation'].iloc[0]}" if len(first) else ""

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
 from pqchain import figures
 from pqchain.algorithms import ALGORITHMS
@@ -81,7 +80,7 @@ def plot_ratio(printed: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     )
     label = "time measured here / published time, medians"
     notes = "line: equal times", marks.DEVIATION
-    axes = dots.dots(frame, label, *notes, ax=ax, show=_factor, origin=1.0, is_sorted=True)
+    axes = dots.dots(frame, label, *notes, ax=ax, show=_factor, origin=1.0, order="value")
     ratios = frame.loc[frame["status"] == "ok", "ratio"].dropna()
     if len(ratios):
         count = f"{(ratios < 1).sum()} of {len(ratios)} times measured here"
@@ -109,7 +108,7 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     drawn = frame.assign(value=frame["speedup"], text=frame["speedup"].map(_times))
     label = "time of portable C / time with AVX2, medians"
     notes = "right of the line: AVX2 is faster", f"{marks.DEVIATION}s of both"
-    axes = dots.dots(drawn, label, *notes, ax=ax, show=_factor, origin=1.0, is_sorted=True)
+    axes = dots.dots(drawn, label, *notes, ax=ax, show=_factor, origin=1.0, order="value")
     names = frame["algorithm"] + ", " + frame["operation"].map(figures.humanize)
     gains = frame.set_index(names)["speedup"]
     canvas.headline(axes, marks.extremes("Gain of AVX2", gains, _times))
@@ -126,63 +125,31 @@ def _rank(row: Any) -> int:
 def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = None) -> Axes:
     """Draw the times of an operation with portable C and AVX2, published and ours, and the gain.
 
-    Takes a printed frame. Hollow: published; filled: ours. A missing time has its verdict as a
-    label; notes of the frame are below the axis. Raises DataError, and UsageError for an operation
-    that the table does not have.
+    Takes a printed frame; notes of the frame are below the axis. Raises DataError, and UsageError
+    for an operation that the table does not have.
     """
-    canvas.require(table, "algorithm variant quantity printed ours verdict")
+    canvas.require(table, "algorithm variant quantity printed ours")
     rows = table[table["quantity"] == f"{operation}_seconds"]
     if rows.empty:
         known = table["quantity"][table["quantity"].str.endswith("_seconds")]
         expected = ", ".join(name.removesuffix("_seconds") for name in dict.fromkeys(known))
         raise UsageError(f"operation must be one of {expected}; got {operation!r}")
-    names = list(dict.fromkeys(rows["algorithm"]))
-    gains = pd.DataFrame(index=names, columns=["printed", "ours"], dtype=float)
-    with canvas.canvas(ax, 1.3 + 0.42 * len(names)) as axes:
-        axes.set_xscale("log")
-        for level, name in enumerate(names):
-            cells = rows[rows["algorithm"] == name]
-            for side, offset in (("printed", -0.2), ("ours", 0.2)):
-                medians = cells.groupby("variant")[side].first().reindex(["ref", "avx2"])
-                gains.loc[name, side] = medians["ref"] / medians["avx2"]
-                _dumbbell(axes, level + offset, medians, name, is_ours=side == "ours")
-            if len(missing := cells[~np.isfinite(cells["ours"])]):
-                reasons = missing["verdict"]
-                if len(missing) < len(cells):
-                    reasons = missing["variant"] + ": " + reasons
-                text = ", ".join(dict.fromkeys(reasons))
-                note = props(va="center", size=canvas.points(), color=canvas.MUTED)
-                axes.text(0.01, level + 0.2, text, transform=axes.get_yaxis_transform(), **note)
-        marks.name_levels(axes, names)
-        marks.log_ticks(axes, "x", marks.brief)
-        marks.grid(axes, "x")
-        noted = rows[rows["note"] != ""] if "note" in rows else rows.iloc[:0]
-        notes = dict(zip(noted["algorithm"], noted["note"], strict=True))
-        label = f"time to {figures.humanize(operation)}, median"
-        own = (f"{name} here: {note}" for name, note in notes.items())
-        canvas.x_label(axes, label, "number: portable C / AVX2", *own)
-        style = props(color=canvas.INK, linestyle="none", markersize=6)
-        handles = [
-            Line2D([], [], marker=mark, markerfacecolor=fill, label=f"{code}, {side}", **style)
-            for fill, side in ((canvas.PAPER, "published"), (canvas.INK, "here"))
-            for mark, code in (("s", "portable C"), ("o", "AVX2"))
-        ]
-        canvas.legend_above(axes, 4, handles)
-        what = f"Gain of AVX2 to {figures.humanize(operation)} here"
-        canvas.headline(axes, marks.extremes(what, gains["ours"], _times))
+    medians = rows.groupby(["variant", "algorithm"], sort=False)["ours"].first()
+    gains = medians["ref"] / medians["avx2"]
+    code = rows["variant"].map({"ref": "portable C", "avx2": "AVX2"})
+    here = rows["algorithm"].map(gains).map(_times).where(rows["variant"] == "avx2", "")
+    frame = pd.concat(
+        rows.assign(operation=code, side=side, value=rows[column], text=text)
+        for side, column, text in (("published", "printed", ""), ("here", "ours", here))
+    )
+    notes = frame[["algorithm", "note"]].drop_duplicates() if "note" in frame else frame.iloc[:0]
+    own = [f"{name} here: {note}" for name, note in notes.to_numpy() if note]
+    label = f"time to {figures.humanize(operation)}, median"
+    number = "number: portable C / AVX2 here"
+    axes = dots.dots(frame, label, number, *own, ax=ax, hue="side", order="frame")
+    what = f"Gain of AVX2 to {figures.humanize(operation)} here"
+    canvas.headline(axes, marks.extremes(what, gains, _times))
     return axes
-
-
-def _dumbbell(axes: Axes, level: float, medians: Any, name: str, *, is_ours: bool) -> None:
-    """Draw portable C and AVX2 on one level, joined by a line with the gain."""
-    mark = marks.mark_of(name)
-    axes.hlines(level, medians.min(), medians.max(), color=mark.colour, linewidth=1.4, zorder=1)
-    for variant, marker in (("ref", "s"), ("avx2", "o")):
-        style = mark.style(6, is_published=not is_ours) | props(marker=marker)
-        label = f"{variant}, {'here' if is_ours else 'published'}"
-        is_last = medians.notna().all() and variant == medians.idxmax()
-        text = _times(medians["ref"] / medians["avx2"]) if is_last else ""
-        dots.point(axes, level, medians[variant], (np.nan, np.nan), text, **style, label=label)
 
 
 def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:

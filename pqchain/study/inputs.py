@@ -18,6 +18,7 @@ from pqchain.consensus import Network, named
 from pqchain.consensus import network as networks
 from pqchain.consensus.network import Law
 from pqchain.consensus.scenario import Certificates
+from pqchain.errors import short_repr
 
 Count = Annotated[int, Ge(0), Le(10**18)]
 Number = Annotated[float, Ge(0), Le(1e18)]
@@ -243,81 +244,73 @@ def wrong_combinations(plan: Any) -> list[tuple[str, str]]:
     """Return an input and a message for each wrong combination of a `Plan`."""
     chain, transaction, limits, votes = plan.chain, plan.transaction, plan.limits, plan.votes
     network, storage = plan.network, plan.storage
-    is_regional = network.model.is_regional
-    chunks = (storage.data_chunks, storage.parity_chunks)
-    until, has_certificates = chain.valid_until, network.certificates != "none"
-    rules = (
-        (bool(plan.sources) and chain.checked is None, "checked",
-         "checked must be the date on which the sources were read, because the plan cites sources; "
-         "got none. Add it, such as checked = 2026-11-23."),
-        (until is not None and chain.checked is None, "valid_until",
-         f"valid_until must be left out without checked, the date of the sources; got {until}."),
+    is_regional, certificates = network.model.is_regional, network.certificates
+    is_undated, chunks = chain.checked is None, storage.data_chunks + storage.parity_chunks
+    counts_votes = certificates == "none" and votes.votes_per_block > 0
+    waits = not chain.block_seconds
+    is_p2mr, is_inline = transaction.witness_rule == "p2mr", chain.key_mode == "inline"
+    # Whether the combination is wrong, an input, what it must be, and a remedy.
+    rules: tuple[tuple[bool, str, str, str], ...] = (
+        (bool(plan.sources) and is_undated, "checked",
+         "the date on which the sources were read, because the plan cites sources",
+         "Add it, such as checked = 2026-11-23."),
+        (chain.valid_until is not None and is_undated, "valid_until",
+         "left out without checked, the date of the sources", ""),
         (network.delegates > network.nodes, "delegates",
-         f"delegates must be at most nodes, {network.nodes}; got {network.delegates}. 0 means all "
-         "nodes."),
+         f"at most nodes, {network.nodes}", "0 means all nodes."),
         (0 < network.delegates != network.nodes and network.law not in RELAYED, "nodes",
-         f"nodes must be {network.delegates} as delegates with {network.law}, where nodes that do "
-         f"not vote change nothing; got {network.nodes}. Give nodes, and leave out delegates."),
-        (sum(chunks) > 255, "data_chunks",
-         "data_chunks and parity_chunks must be at most 255 together, the limit of GF(256); got "
-         f"{chunks[0]} and {chunks[1]}."),
-        (sum(chunks) > network.nodes, "data_chunks",
-         f"data_chunks and parity_chunks must be at most {network.nodes} together, so that each "
-         f"node has one chunk; got {sum(chunks)}."),
+         f"{network.delegates} as delegates with {network.law}, where nodes that do not vote "
+         "change nothing", "Give nodes, and leave out delegates."),
+        (chunks > 255, "data_chunks",
+         f"at most {255 - storage.parity_chunks} with parity_chunks, at most 255 together, the "
+         "limit of GF(256)", ""),
+        (chunks > network.nodes, "data_chunks",
+         f"at most {network.nodes - storage.parity_chunks} with parity_chunks, at most "
+         f"{network.nodes} together, so that each node has one chunk", ""),
         (network.vote_phases > 0 and network.law == "paper-serial", "vote_phases",
-         "vote_phases must be 0 with paper-serial, which has no votes; got "
-         f"{network.vote_phases}."),
-        *((getattr(votes, name) != unused and (has_certificates or not votes.votes_per_block), name,
-           f"{name} must be {unused!r} unless votes_per_block is above 0 and certificates is "
-           f'"none", because it has no effect; got {getattr(votes, name)!r}. Leave it out, or give '
-           'votes_per_block and certificates = "none".') for name, unused in _OF_VOTES.items()),
-        (has_certificates and votes.votes_per_block > 0, "votes_per_block",
-         f"votes_per_block must be 0 with certificates = {network.certificates!r}, which have the "
-         f"votes of a quorum; got {votes.votes_per_block:g}. Leave it out, or give certificates = "
-         '"none".'),
-        (has_certificates and not network.vote_phases, "certificates",
-         f'certificates must be "none" without vote_phases; got {network.certificates!r}.'),
-        ((network.certificates == "broadcast" or network.pipelined) and network.law != "uplink",
-         "law", 'law must be "uplink" with certificates = "broadcast" or pipelined; got '
-         f"{network.law!r}."),
-        (network.pipelined and (network.vote_phases != 2 or network.certificates == "next-block"),
-         "pipelined", 'pipelined must be false unless vote_phases is 2 and certificates is "none" '
-         'or "broadcast"; got true.'),
-        (is_regional and (network.hop_wait_seconds > 0 or network.extra_hops > 0),
-         "hop_wait_seconds", "hop_wait_seconds and extra_hops must be 0 with regions, which have "
-         f"no single latency; got {network.hop_wait_seconds:g} and {network.extra_hops}."),
+         "0 with paper-serial, which has no votes", ""),
+        *((getattr(votes, name) != unused and not counts_votes, name,
+           f"{unused!r} unless votes_per_block is above 0 and certificates is \"none\", because it "
+           "has no effect", 'Leave it out, or give votes_per_block and certificates = "none".')
+          for name, unused in _OF_VOTES.items()),
+        (certificates != "none" and votes.votes_per_block > 0, "votes_per_block",
+         f"0 with certificates = {certificates!r}, which have the votes of a quorum",
+         'Leave it out, or give certificates = "none".'),
+        (certificates != "none" and not network.vote_phases, "certificates",
+         '"none" without vote_phases', ""),
+        ((certificates == "broadcast" or network.pipelined) and network.law != "uplink", "law",
+         '"uplink" with certificates = "broadcast" or pipelined', ""),
+        (network.pipelined and (network.vote_phases != 2 or certificates == "next-block"),
+         "pipelined", 'false unless vote_phases is 2 and certificates is "none" or "broadcast"',
+         ""),
+        *((is_regional and getattr(network, name) > 0, name,
+           "0 with regions, which have no single latency", "")
+          for name in ("hop_wait_seconds", "extra_hops")),
         (transaction.signatures > 1 and not transaction.envelope_bytes, "signatures",
-         "signatures must be 1 with pqchain's encoding, which has one; got "
-         f"{transaction.signatures:g}. Give envelope_bytes."),
-        (bool(limits.block_weight) and limits.witness_discount > limits.block_weight,
-         "block_weight",
-         f"block_weight must be at least the weight of a byte, {limits.witness_discount:g}; got "
-         f"{limits.block_weight:g}."),
+         "1 with pqchain's encoding, which has one", "Give envelope_bytes."),
+        (0 < limits.block_weight < limits.witness_discount, "block_weight",
+         f"at least the weight of a byte, {limits.witness_discount:g}", ""),
         (limits.verification_gas > 0 and not chain.baseline, "verification_gas",
-         "verification_gas must be 0 without a baseline, whose time prices a verification; got "
-         f"{limits.verification_gas:g}."),
+         "0 without a baseline, whose time prices a verification", ""),
         (bool(limits.gas_prices) and not limits.block_gas, "gas_prices",
-         "gas_prices must be left out without block_gas, the limit that they count towards; got "
-         f"prices of {', '.join(limits.gas_prices)}."),
-        (transaction.witness_rule == "p2mr"
-         and not (transaction.envelope_bytes and chain.key_mode == "inline"), "witness_rule",
-         'witness_rule must be "fixed" unless key_mode is inline and envelope_bytes is given, '
-         f"because P2MR reveals the key in a script; got {transaction.witness_rule!r}."),
-        (transaction.merkle_depth > 0 and transaction.witness_rule != "p2mr", "merkle_depth",
-         'merkle_depth must be 0 unless witness_rule is "p2mr"; got '
-         f"{transaction.merkle_depth}."),
+         "left out without block_gas, the limit that they count towards", ""),
+        (is_p2mr and not (transaction.envelope_bytes and is_inline), "witness_rule",
+         '"fixed" unless key_mode is inline and envelope_bytes is given, because P2MR reveals the '
+         "key in a script", ""),
+        (transaction.merkle_depth > 0 and not is_p2mr, "merkle_depth",
+         '0 unless witness_rule is "p2mr"', ""),
         (votes.voting_gas > 0 and not votes.votes_in_block, "voting_gas",
-         f"voting_gas must be 0 unless votes_in_block is true; got {votes.voting_gas:g}."),
-        (network.upload_copies > 0 and not chain.block_seconds, "upload_copies",
-         "upload_copies must be 0 where block_seconds is 0, because blocks wait for "
-         f"finality; got {network.upload_copies}."),
+         "0 unless votes_in_block is true", ""),
+        *((plan.value(name) > 0 and waits, name,
+           "0 where block_seconds is 0, because blocks wait for finality", "")
+          for name in ("upload_copies", "final_blocks")),
         (network.upload_copies > 0 and network.rate_bits_per_second is None and not is_regional,
-         "upload_copies", f"upload_copies must be 0 with {network.law}, which has no links; got "
-         f"{network.upload_copies}."),
-        (votes.final_blocks > 0 and not chain.block_seconds, "final_blocks",
-         "final_blocks must be 0 where block_seconds is 0, because blocks wait for finality; got "
-         f"{votes.final_blocks:g}."),
+         "upload_copies", f"0 with {network.law}, which has no links", ""),
         (votes.most_votes > 0 and not votes.votes_per_block, "most_votes",
-         f"most_votes must be 0 where votes_per_block is 0; got {votes.most_votes:g}."),
+         "0 where votes_per_block is 0", ""),
     )  # fmt: skip
-    return [(name, message) for is_wrong, name, message in rules if is_wrong]
+    return [
+        (name, f"{name} must be {expected}; got {short_repr(plan.value(name))}. {remedy}".strip())
+        for is_wrong, name, expected, remedy in rules
+        if is_wrong
+    ]

@@ -155,7 +155,10 @@ SAMPLES: dict[str, tuple[Any, ...]] = {
     "tornado": (tornado,),
     "tradeoff": (frames.measurements,),
     "transports": (lambda: frames.replays()["transports"],),
-    "values": (lambda: frames.measurements(SCHEMES), "median_seconds"),
+    "values": (
+        lambda: frames.measurements(SCHEMES).query("operation == 'sign'"),
+        "median_seconds",
+    ),
     "winners": (winners,),
 }
 """The frame of each kind of plot, and further arguments."""

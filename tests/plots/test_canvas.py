@@ -87,7 +87,7 @@ def test_notebooks_show_svg_in_the_font_and_colours_of_the_page() -> None:
         assert light not in bare, name
 
 
-SHORT = ("blocks", "operation", "plane")
+SHORT = ("blocks", "operation", "winners")
 """A plot of each layout; the others take a second each."""
 
 

@@ -52,7 +52,7 @@ def test_transports_are_next_to_the_limit_of_the_link() -> None:
     axes = plots.plot_transports(frames.replays()["transports"])
     rows = [label.get_text() for label in axes.get_yticklabels()]
     assert rows == ["TCP with TLS", "QUIC (aioquic)", "QUIC (native)"]
-    assert "unsupported" in "".join(text.get_text() for text in axes.texts)
+    assert "not measured here" in "".join(text.get_text() for text in axes.texts)
     assert "10 Mbit/s" in notes(axes)
     assert "dotted: least time that the link allows" in notes(axes)
     table = frames.replays()["transports"]

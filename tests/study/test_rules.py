@@ -5,6 +5,7 @@ import math
 import pytest
 
 from pqchain.chain import encoding
+from pqchain.consensus import network
 from pqchain.errors import UsageError
 from pqchain.study import chain, load, ready_names
 from pqchain.study.figures import models
@@ -62,7 +63,7 @@ def test_every_chain_with_slots_has_a_limit_of_spread(name):
     one = load(name)
     slowest = one.network.rate_bits_per_second
     if one.network.model.is_regional:
-        slowest = min(region["upload_bits_per_second"] for region in one.network.model.regions)
+        slowest = min(region["upload_bits_per_second"] for region in network.regions())
     assert chain.uplink_bits_per_second(one) == slowest
     votes = chain.vote_bytes(one, 64.0) if one.votes.votes_in_block else 0.0
     sent = slowest * one.chain.block_seconds / 8 / one.network.upload_copies
