@@ -155,10 +155,7 @@ SAMPLES: dict[str, tuple[Any, ...]] = {
     "tornado": (tornado,),
     "tradeoff": (frames.measurements,),
     "transports": (lambda: frames.replays()["transports"],),
-    "values": (
-        lambda: frames.measurements(SCHEMES).query("operation == 'sign'"),
-        "median_seconds",
-    ),
+    "values": (lambda: frames.measurements(SCHEMES)[1::3], "median_seconds"),
     "winners": (winners,),
 }
 """The frame of each kind of plot, and further arguments."""

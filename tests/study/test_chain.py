@@ -281,7 +281,6 @@ def test_invalid_transaction_aggregation_is_rejected(how, message):
 
 
 def test_chain_with_one_proof_per_block_can_be_studied():
-    """Compared with today's chain without proofs; its sensitivity and winners."""
     one = load("ethereum").with_(
         transaction_aggregation="labrador", algorithms=("Falcon-512", "ML-DSA-44"),
         nodes=64, delegates=8,
