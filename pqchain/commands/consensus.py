@@ -19,6 +19,7 @@ from pqchain.results import outputs
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pqchain.costs import CostTable
     from pqchain.wire.drivers.cluster import Cluster
 
     ScenarioOptions: TypeAlias = dict[str, Any]
@@ -209,17 +210,38 @@ def _run_delegates(
     return console.show(form, data, tables.delegates(frame), remarks=remarks, ok=ok)
 
 
-def _costs(source: str, names: list[str], preset: Any) -> Any:
+def _costs(source: str, names: list[str], preset: Any) -> CostTable:
+    """Return the costs of "paper:<work>", of a .csv of `pqchain bench`, or "measured" now."""
     # Imported late: the costs may have to be measured.
-    from pqchain.works.costing import cost_table
+    from pqchain import algorithms, costs, results, schemes
+    from pqchain.bench import operations, presets
+    from pqchain.works import papers
 
-    costs = cost_table(source, names, preset=preset, progress=console.is_interactive())
-    if missing := [name for name in names if name not in costs]:
+    kind, _, key = source.casefold().partition(":")
+    if kind == "paper" and key:
+        table = papers.costs(key)
+    elif source.casefold() == "measured":
+        for row in map(algorithms.get, names):
+            if row.kind != "signature":
+                raise UsageError(f"--algorithm must be a signature scheme; got {row.name}")
+        how: dict[str, Any] = {"preset": preset or presets.preset()}
+        measured = operations.measure(names, progress=console.is_interactive(), **how)
+        table = costs.from_frame(measured)
+    elif source.endswith(".csv"):
+        table = costs.from_frame(results.load(values.existing_file(Path(source))))
+    else:
         raise UsageError(
-            f"--algorithm must be one of {', '.join(costs)} with costs {costs.source}; got "
+            "--costs must be paper:<work>, measured, or a .csv of `pqchain bench --output`; got "
+            f"{source}"
+        )
+    given = (schemes.costs_of(name) for name in names if name not in table)
+    table = table.plus(*(row for row in given if row is not None))
+    if missing := [name for name in names if name not in table]:
+        raise UsageError(
+            f"--algorithm must be one of {', '.join(table)} with costs {table.source}; got "
             f"{missing[0]}. Add --costs measured."
         )
-    return costs
+    return table
 
 
 def _sizes(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict
 from pathlib import Path
 
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
-from pqchain.figures import Kind
 from pqchain.render.table import Table
 
 
@@ -89,38 +87,18 @@ def reproduce(
     """
     added = console.register_schemes(scheme)
     from pqchain import reproduce as reproduction
-    from pqchain.works import printed
-    from pqchain.works.work import by_sentence, split_ours
+    from pqchain.reproduce import notebooks
 
     with console.resumable(preset=preset, resume=resume) as options:
         result = reproduction.run(output, only=list(only) or None, algorithms=added, **options)
-    claims, ours = split_ours(result.claims)
-    is_published = claims["source"] == Kind.PUBLISHED
-    columns = {
-        "sentences by the paper's numbers": by_sentence(claims[is_published]),
-        "sentences by our numbers": by_sentence(claims[~is_published]),
-        "statements of ours": ours["verdict"],
-        "sizes": printed.sizes(result.printed)["verdict"],
-        "printed numbers, ours": result.printed["kind"],
-        "operations timed": result.measurements["status"],
-    }
-    counts = {
-        name: {str(value): int(count) for value, count in column.value_counts().items()}
-        for name, column in columns.items()
-    }
-    index = str(result.output / "index.html")
+    index, table = str(result.output / "index.html"), notebooks.works_table(result)
     data = {
         **{"ok": not result.failures, "failures": result.failures, "index": index},
-        "works": [work.work.key for work in result.results],
-        **{re.sub("[,']", "", name).replace(" ", "_"): count for name, count in counts.items()},
+        "works": table.records(),
         "frames": {
             work.work.key: {name: console.records(frame) for name, frame in work.frames.items()}
             for work in result.results
         },
     }
-    remarks = [
-        f"{name:>38}: {', '.join(f'{count} {verdict}' for verdict, count in verdicts.items())}"
-        for name, verdicts in counts.items()
-    ]
-    remarks += [f"pqchain: {failure}" for failure in result.failures]
+    remarks = [table.text(), *(f"pqchain: {failure}" for failure in result.failures)]
     return console.show(form, data, index, remarks=remarks, ok=not result.failures)

@@ -49,7 +49,6 @@ def test_reads_are_bounded(tmp_path: Path) -> None:
 
 NOT_REGULAR = ("/dev/zero", "/dev/full", "pipe", "folder")
 NAMED_FILES = (
-    "consensus --nodes 4 --blocks 1 --store named.csv",
     "consensus --nodes 4 --blocks 1 --costs named.csv",
     "study named.toml",
     "study pqdpol --measurements named.csv",

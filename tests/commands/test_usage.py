@@ -127,7 +127,6 @@ WRONG = {
     "consensus --workers 0": "workers must be",
     "consensus --nodes 2 --transport native": "--transport needs executed delegates; add --mode vi",
     "consensus --nodes 2 --log native": "--log needs executed delegates; add --mode virtual",
-    "consensus --nodes 4 --blocks 1 --store huge.csv": "huge.csv",
     "reencode --datagram-bytes 20000": "datagram_bytes must be a whole number from 1200",
     "reencode --datagram-bytes 100": "datagram_bytes must be",
     "reencode --block-bytes 0": "block_bytes must be a whole number from 1 to",
