@@ -37,7 +37,6 @@ from pqchain.consensus.runs import MODES, Height, Mode, Run
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER
 from pqchain.delegates import lockstep, setting, timed_delegate
-from pqchain.delegates.node import DelegateTask
 from pqchain.delegates.plain_network import PLAIN
 from pqchain.delegates.setting import PoolLoad, Setting
 from pqchain.errors import DataError, UnknownName, Unsupported, UsageError
@@ -277,8 +276,7 @@ def _replayed(job: Job, folder: Path, shared: Setting, progress: Progress) -> Re
     """Run the nodes in virtual time, with tasks timed by the costs."""
 
     def seconds(task: Task) -> float:
-        times = task.times if isinstance(task, DelegateTask) else 1
-        return times * lockstep.work_ns(shared.builder, task.kind, task.size) / SECOND
+        return task.times * lockstep.work_ns(shared.builder, task.kind, task.size) / SECOND
 
     # All nodes run in this process, so they share the setting and its cached verifications.
     job = replace(job, parameters={**job.parameters, "setting": shared})

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +29,6 @@ from pqchain.wire.session import Event, Transport
 def nanoseconds(now: float) -> int:
     """Convert a driver's time from seconds to whole nanoseconds."""
     return round(now * SECOND)
-
-
-@dataclass(slots=True, eq=False)
-class DelegateTask(Task):
-    """Work of a delegate; `size` is the number of transactions in the block to verify."""
-
-    times: int = 1
-    """Slowdown factor of a slow delegate, which repeats the work so many times."""
 
 
 class DelegateNode(ChainNode):
@@ -141,7 +132,7 @@ class DelegateNode(ChainNode):
                 work.run()
             return work, work.run()
 
-        return DelegateTask(work.kind, work.transactions, run, times=self._repeats)
+        return Task(work.kind, work.transactions, run, self._repeats)
 
     def _finish(self, outcome: Any, now: float) -> None:
         work, result = outcome

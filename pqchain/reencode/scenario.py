@@ -28,7 +28,7 @@ timers separately.
 
 Mode = Literal["virtual", "loopback", "netns", "cluster"]
 Experiment = Literal["reencode", "exchange"]
-Sources = Literal["nearest", "least-loaded", "all"]
+Sources = Literal["least-loaded", "all"]
 FaultKind = Literal["die", "restart", "corrupt", "stall"]
 Streams = Literal["single", "multiplexed"]
 STREAMS: tuple[Streams, ...] = get_args(Streams)

@@ -23,6 +23,8 @@ class Task:
     size: int
     """Number of bytes processed; a modelled clock derives the duration from it."""
     run: Callable[[], Any]
+    times: int = 1
+    """Number of times that the work is done, by a node that is slow on purpose."""
 
     def outcome(self) -> Any:
         """Run the task; return its result, or a PqchainError if it raised that or an OSError."""

@@ -81,7 +81,7 @@ def watch(order: str) -> None:
     while size <= 600_000:
         time.sleep(0.05)
         size = 0
-        for path in parent.glob("pqchain-scratch-*/*/ledger.sqlite*"):
+        for path in parent.glob("pqchain-scratch-*/ledger.sqlite*"):
             with suppress(OSError):
                 size += path.stat().st_size * (path.stat().st_ctime > start)
     strike(order)

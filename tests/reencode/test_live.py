@@ -2,13 +2,11 @@
 
 import os
 import subprocess
-from dataclasses import replace
 
 import pytest
 
-from pqchain.reencode import runs
 from pqchain.reencode.scenario import Fault
-from pqchain.wire.drivers import namespaces, processes
+from pqchain.wire.drivers import namespaces
 from pqchain.wire.transports import registry
 from tests.reencode.mesh import LARGE, run, small, stored
 
@@ -73,22 +71,6 @@ def test_restarted_process_catches_up_while_another_corrupts(tmp_path):
     outcome = run(one, tmp_path)
     assert outcome.result.failure is None
     assert_survived(one, tmp_path, {4})
-
-
-def test_two_quic_libraries_reencode_in_one_mesh(tmp_path):
-    """Five and four nodes, and one more that dies."""
-    kinds = ("native", "aioquic")
-    for name in kinds:
-        if reason := registry.get(name).unavailable_reason():
-            pytest.skip(reason)
-    one = live(nodes=10, before=(7, 3), after=(6, 3), failed_node=9, transport="native",
-               block_bytes=70_000)  # fmt: skip
-    runs.prepare(one, tmp_path)
-    others = {node: kinds[node % 2] for node in range(9) if node % 2}
-    result = processes.run(replace(runs.job(one), node_transports=others), tmp_path)
-    assert result.failure is None
-    assert [node.state for node in result.nodes] == ["done"] * 9 + ["dead"]
-    assert_survived(one, tmp_path, {9})
 
 
 @pytest.mark.skipif(

@@ -74,7 +74,7 @@ def test_paper_preset_equals_the_work():
     assert paper.transfer_bytes == 9 * 8 * 10 * paper.chunk_bytes
     seconds = paper.transfer_bytes / 9 * 8 / paper.link.bits_per_second
     assert seconds == pytest.approx(0.585, rel=0.01)
-    assert replace(paper, sources="nearest").transfer_bytes == 9 * 6 * 10 * paper.chunk_bytes
+    assert replace(paper, sources="least-loaded").transfer_bytes == 9 * 6 * 10 * paper.chunk_bytes
 
 
 def test_blocks_follow_from_the_seed_alone():

@@ -70,7 +70,6 @@ def test_work_times_equal_the_scenario(tmp_path):
         {"streams": "multiplexed", "blocks": 3, "blocks_at_once": 1},
         {"sessions": "full"},
         {"sessions": "0-rtt"},
-        {"sources": "nearest"},
         {"sources": "all"},
         {"congestion": "cubic", "datagram_bytes": LARGE},
         {"block_bytes": 1},

@@ -150,12 +150,10 @@ class Fetcher:
         members = enumerate(gather.manifest.members)
         return sum(index in gather.verified or holder in good for index, holder in members)
 
-    def _preference(self, peer: Peer) -> tuple[float, int]:
+    def _preference(self, peer: Peer) -> tuple[int, int]:
         # Distance on the ring breaks ties, so that every node serves about as much as it requests.
         distance = (peer.index - self._context.index) % self._context.scenario.nodes
-        if self._context.scenario.sources == "nearest":
-            return peer.round_trip, distance
-        return float(peer.queued), distance
+        return peer.queued, distance
 
     def _lost(self, gather: Gather) -> ChunksLost:
         manifest = gather.manifest

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pqchain.errors import DataError
 from pqchain.reencode.protocol.messages import Message, MessageParser, pack
@@ -28,9 +28,6 @@ MAX_SESSIONS = 4
 
 MAX_CHANNELS = 1024
 """Maximum number of open channels per session; an honest peer ends each with its request."""
-
-# Number of recent heartbeats whose echo is used for the round-trip time.
-_AWAITED_ECHOES = 16
 
 _MAX_QUEUED_BYTES = 1 << 62
 
@@ -56,9 +53,6 @@ class Peer:
     """Number of the session dialled to the peer, once it is open; otherwise 0."""
     dialling: int = 0
     channel: int = 0
-    sent: dict[int, float] = field(default_factory=dict)
-    """Sending time in seconds of each heartbeat without an echo, by heartbeat number."""
-    round_trip: float = float("inf")
     queued: int = 0
     """Length of the peer's send queues in bytes, as reported by the peer."""
     failed: bool = False
@@ -206,15 +200,8 @@ class PeerSessions:
     def handle_echo(self, peer: Peer, message: Message) -> None:
         """Process the echo of a heartbeat."""
         peer.queued = _queued(message)
-        if (sent := peer.sent.pop(int(message["number"]), None)) is not None:
-            # The minimum is the best estimate of the path's delay without queueing.
-            peer.round_trip = min(peer.round_trip, self._context.now - sent)
 
     def _send_heartbeat(self, peer: Peer) -> None:
-        # Bounded, because a peer may never send echoes.
-        oldest = self._beat - _AWAITED_ECHOES
-        peer.sent = {number: at for number, at in peer.sent.items() if number > oldest}
-        peer.sent[self._beat] = self._context.now
         message: Message = {
             "type": "beat",
             "number": self._beat,

@@ -103,7 +103,7 @@ Description = tuple[list[str], float, str, Machine]
 
 
 def describe(
-    pqchain: str, python: str, needed_libraries: Sequence[str], transports: Sequence[str]
+    pqchain: str, python: str, needed_libraries: Sequence[str], transport: str
 ) -> Description:
     """Return this worker's description, compared with what its client has."""
     versions = {"pqchain": (VERSION, pqchain), "Python": (_PYTHON, python)}
@@ -115,12 +115,10 @@ def describe(
     if missing := sorted(set(needed_libraries) - set(installation.installed_libraries())):
         names = ", ".join(missing)
         problems.append(f"lacks the native library {names}; run `make` there, or install the wheel")
-    problems += [
-        f"cannot use the transport {name}: {reason}"
-        for name in transports
-        if not (missing and name == "native")
-        if (reason := registry.get(name).unavailable_reason())
-    ]
+    if not (missing and transport == "native") and (
+        reason := registry.get(transport).unavailable_reason()
+    ):
+        problems.append(f"cannot use the transport {transport}: {reason}")
     known = machine.provenance() | {"load_per_processor": machine.load_share()}
     facts = cast(Machine, {name: known[name] for name in Machine.__annotations__})
     boot = _BOOT_ID.read_text(encoding="ascii").strip() if _BOOT_ID.exists() else ""
@@ -333,8 +331,7 @@ async def run(
 
 async def _place(client: Any, job: Job, cluster: Cluster) -> list[RemoteNode]:
     """Return the nodes on their workers. Raises UsageError for too few, or unsuitable ones."""
-    transports = sorted({info.name for info in job.infos})
-    ours = (VERSION, _PYTHON, sorted(installation.installed_libraries()), transports)
+    ours = (VERSION, _PYTHON, sorted(installation.installed_libraries()), job.transport)
     began = time.time()
     replies = await client.run(scheduling.as_json, describe, *ours, on_error="return")
     ended = time.time()

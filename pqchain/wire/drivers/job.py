@@ -48,8 +48,6 @@ class Job:
     """Function "module:function" that fills a node's folder, called as (index, folder,
     **parameters) by drivers whose nodes have their files on other machines; empty: nothing."""
     transport: str = field(default_factory=registry.default)
-    node_transports: Mapping[int, str] = field(default_factory=dict)
-    """Transports of nodes that do not use `transport`: same protocol, on sockets only."""
     datagram_bytes: int = 1452
     congestion: str = "reno"
     identity: str = "auto"
@@ -72,12 +70,6 @@ class Job:
                 f"failures must be of different nodes from 0 to {self.nodes - 1}; got {failing}. "
                 "Give at most one of each node."
             )
-
-    @property
-    def infos(self) -> list[registry.TransportInfo]:
-        """Properties of each node's transport. Raises UnknownName."""
-        names = [self.node_transports.get(index, self.transport) for index in range(self.nodes)]
-        return [registry.get(name) for name in names]
 
     def identities(self, *, seed: int | None = None) -> list[Identity]:
         """Return an identity for each node; a seed makes them reproducible."""

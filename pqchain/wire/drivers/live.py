@@ -46,6 +46,7 @@ from pqchain.wire.drivers.job import (
 )
 from pqchain.wire.identity import Identity, PublicIdentity
 from pqchain.wire.session import Address, Deliver, Endpoint, Event, Received
+from pqchain.wire.transports import registry
 from pqchain.wire.transports.limits import MAX_UNREAD_BYTES
 
 _PROGRESS_SECONDS = 1.0
@@ -144,7 +145,7 @@ class LiveNode:
             # Before any thread is created, because threads inherit the affinity.
             os.sched_setaffinity(0, job.processors)
         self._loop = asyncio.get_running_loop()
-        info = job.infos[index]
+        info = registry.get(job.transport)
         transport = info.open(job.settings(identity, directory, self.addresses, folder))
         self._udp = UdpSocket(transport) if info.endpoint else None
         self._listener = self._udp or transport

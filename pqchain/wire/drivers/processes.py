@@ -203,8 +203,9 @@ async def start(
 
 def open_fork_server(job: Job) -> ForkServer:
     """Return a fork server that imports the modules of the job's nodes when it is entered."""
+    info = registry.get(job.transport)
     modules = {"uvloop", job.factory.partition(":")[0]}
-    modules |= {f"{registry.__package__}.{info.module or info.name}" for info in job.infos}
+    modules.add(f"{registry.__package__}.{info.module or info.name}")
     # Unpickling a parameter imports the modules of its class and of its fields' classes.
     for value in job.parameters.values():
         names = [field.name for field in fields(value)] if is_dataclass(value) else []

@@ -24,7 +24,7 @@ from aioquic.quic.connection import QuicConnection
 from pqchain.errors import Unsupported
 from pqchain.wire.identity import server_name
 from pqchain.wire.session import Address, Buffer, Closed, Endpoint, TransportSettings
-from pqchain.wire.transports.admission import Admission, ConnectionIds
+from pqchain.wire.transports.admission import Admission
 from pqchain.wire.transports.aioquic_connection import (
     MAX_DATAGRAM_BYTES,
     WINDOW_BYTES,
@@ -117,8 +117,6 @@ class QuicEndpoint(QuicTransport, Endpoint):
         self._all: dict[int, Connection] = {}
         self._issued_tickets = Tickets()
         self._admission = Admission()
-        # Retry packets belong to no connection.
-        self._retries: list[tuple[bytes, Address]] = []
         self._received_tickets = Tickets()
 
     # Calls of the node.
@@ -194,7 +192,7 @@ class QuicEndpoint(QuicTransport, Endpoint):
     def datagrams(self, now: float) -> list[tuple[bytes, Address]]:
         """Return the datagrams to be sent now, each with its destination."""
         self._now = now
-        datagrams, self._retries = self._retries, []
+        datagrams: list[tuple[bytes, Address]] = []
         dirty, self.dirty = self.dirty, {}
         for connection in dirty.values():
             connection.feed()
@@ -228,29 +226,7 @@ class QuicEndpoint(QuicTransport, Endpoint):
             and len(datagram) >= _MIN_INITIAL_BYTES
             and header.version == _VERSION_1
         ):
-            return self._admit(header, address)
-        return connection
-
-    def _admit(self, header: Any, address: Address) -> Connection | None:
-        """Accept a new client, request address validation with a Retry, or drop the datagram."""
-        admission, host = self._admission, str(address[0])
-        ids = admission.check_token(header.token, address, header.destination_cid, self._now)
-        # Dropped silently; an honest client sends its Initial again.
-        if admission.is_full(host):
-            return None
-        if ids is None and admission.requires_token:
-            token, retry_id = admission.token(address, header.destination_cid, self._now)
-            retry = packet.encode_quic_retry(
-                version=header.version,
-                source_cid=retry_id,
-                destination_cid=header.source_cid,
-                original_destination_cid=header.destination_cid,
-                retry_token=token,
-            )
-            self._retries.append((retry, address))
-            return None
-        connection = self._accept(ids or ConnectionIds(header.destination_cid, None))
-        admission.add(connection.session, host, validated=ids is not None)
+            return self._accept(header.destination_cid, str(address[0]))
         return connection
 
     def _add(self, configuration: Any, peer: int | None = None, **more: Any) -> Connection:
@@ -264,7 +240,7 @@ class QuicEndpoint(QuicTransport, Endpoint):
         self._by_id[quic.host_cid] = connection
         return connection
 
-    def _accept(self, ids: ConnectionIds) -> Connection:
+    def _accept(self, original: bytes, host: str) -> Connection:
         def fetch(label: bytes) -> Any:
             ticket, connection.peer = self._issued_tickets.pop(label, self._now)
             return ticket
@@ -272,14 +248,15 @@ class QuicEndpoint(QuicTransport, Endpoint):
         tickets: list[Any] = []
         connection = self._add(
             self._server,
-            original_destination_connection_id=ids.original,
-            retry_source_connection_id=ids.retry,
+            original_destination_connection_id=original,
             session_ticket_fetcher=fetch,
             session_ticket_handler=tickets.append,
         )
         connection.tickets = tickets
         limit_data(connection.quic, False)
-        self._by_id[ids.retry or ids.original] = connection
+        self._by_id[original] = connection
+        if (evicted := self._admission.add(connection.session, host)) is not None:
+            self._remove(self._all[evicted], "")
         return connection
 
     def _collect(self, connection: Connection) -> None:

@@ -48,7 +48,7 @@ class TransportInfo:
     package: str = ""
     """Required package; empty if nothing beyond Python is needed."""
     datagrams: bool = True
-    """Whether the transport sends datagrams; `live_seconds` is then the cost of a datagram."""
+    """Whether the transport sends datagrams."""
     endpoint: bool = True
     """Whether the transport is an `Endpoint`; otherwise it also has `listen` and `shutdown`."""
     virtual: bool = False
@@ -56,10 +56,6 @@ class TransportInfo:
     resumes: bool = False
     """Whether sessions can be resumed with 0-RTT."""
     congestion: tuple[str, ...] = ("reno", "cubic")
-    live_seconds: float
-    """Processor seconds per datagram, or per byte of stream transports, on a processor of 2021."""
-    virtual_seconds: float = 0.0
-    """Processor seconds per datagram on a modelled clock, acknowledgements included."""
 
     def unavailable_reason(self) -> str:
         """Return the reason why the transport cannot be opened here; "" if it can."""
@@ -102,18 +98,14 @@ _TRANSPORTS = (
         virtual=True,
         resumes=True,
         congestion=CONGESTION,
-        live_seconds=5e-6,
-        virtual_seconds=4e-6,
     ),
     TransportInfo(
         name="aioquic",
         package="aioquic",
         virtual=True,
         resumes=True,
-        live_seconds=250e-6,
-        virtual_seconds=360e-6,
     ),
-    TransportInfo(name="tcp-tls", module="tcp", datagrams=False, endpoint=False, live_seconds=5e-9),
+    TransportInfo(name="tcp-tls", module="tcp", datagrams=False, endpoint=False),
 )
 
 TRANSPORTS: Mapping[str, TransportInfo] = {info.name: info for info in _TRANSPORTS}

@@ -248,11 +248,9 @@ class TcpTls(Transport):
             except OSError:  # no file descriptor is free, or the client has disconnected
                 await asyncio.sleep(_ACCEPT_AGAIN_SECONDS)
                 continue
-            if (oldest := self.admission.evict_for(host)) is not None:
-                self.admission.remove(oldest)
-                self._handshakes[oldest].cancel()
             session = next(self.numbers)
-            self.admission.add(session, host, validated=True)
+            if (oldest := self.admission.add(session, host)) is not None:
+                self._handshakes[oldest].cancel()
             self._handshakes[session] = self.loop.create_task(self._handshake(session, client))
             await asyncio.sleep(0)  # let other callbacks run, however many clients connect
 

@@ -192,11 +192,11 @@ def test_unsuitable_worker_is_described_with_a_remedy(reply, problem):
 
 
 def test_worker_states_what_it_lacks(monkeypatch):
-    ours = (cluster.VERSION, cluster._PYTHON, [], ["tcp-tls"])
+    ours = (cluster.VERSION, cluster._PYTHON, [], "tcp-tls")
     assert cluster.describe(*ours)[0] == []
     info = cluster.registry.TransportInfo
     monkeypatch.setattr(info, "unavailable_reason", lambda info: "needs aioquic")
-    problems, *_ = cluster.describe("0.0.9", "3.9", ["none"], ["native", "aioquic"])
+    problems, *_ = cluster.describe("0.0.9", "3.9", ["none"], "aioquic")
     for text, part in zip(problems, [
         r"has pqchain .*, the client 0\.0\.9; install pqchain 0\.0\.9",
         r"has Python .*, the client 3\.9; install Python 3\.9",
