@@ -59,10 +59,6 @@ class DelegateKeys:
         self._keys = pairs
         self._verified: dict[tuple[int, bytes, bytes], bool] | None = {} if modelled_clock else None
 
-    def public_key(self, rank: int) -> bytes:
-        """Return the public key of a delegate."""
-        return self._keys[rank][0]
-
     def sign(self, rank: int, statement: bytes) -> bytes:
         """Sign with a delegate's key, repeatedly until the signature fits into its field.
 

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from pqchain.chain.block import header_of
+from pqchain.chain.state import BlockRejected
 from pqchain.consensus.builder import ModelBlock, ViewBuilder
 from pqchain.consensus.model import PlayView, run_heights
 from pqchain.consensus.runs import Run
@@ -252,7 +253,9 @@ class LockstepSimulation:
         carried_bytes = self.setting.carried_bytes(self.live_delegates[0].height)
         suffix_bytes = self.setting.field_bytes(MessageKind.PROPOSAL) + carried_bytes
         block = data[HEADER_BYTES : len(data) - suffix_bytes]
-        if not self.setting.is_valid(self.live_delegates[0].store.state, block):
+        try:
+            self.setting.after(self.live_delegates[0].store.state, block)
+        except BlockRejected:
             return None
         return self.builder.block_ns(transactions_of(block), has_certificate=carried_bytes > 0)
 

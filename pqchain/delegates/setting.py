@@ -241,8 +241,8 @@ class Setting:
     @cached_property
     def addresses(self) -> list[bytes]:
         """Addresses of the delegates by rank, which identify proposers in blocks."""
-        kind, keys = algorithm_identifier(self.scenario.algorithm), self.keys
-        return [address_of([(kind, keys.public_key(rank))]) for rank in range(self.count)]
+        kind = algorithm_identifier(self.scenario.algorithm)
+        return [address_of([(kind, public_key)]) for public_key, _ in self.delegates]
 
     def certificate(self, view: int, votes: Mapping[int, bytes]) -> bytes:
         """Return the certificate of a quorum of votes, padded to the length of the scenario's."""
@@ -317,14 +317,6 @@ class Setting:
         if isinstance(result, BlockRejected):
             raise result
         return result
-
-    def is_valid(self, state: State, data: bytes) -> bool:
-        """Return whether a block is a valid successor of a state. Raises Malformed."""
-        try:
-            self.after(state, data)
-        except BlockRejected:
-            return False
-        return True
 
 
 def transactions_of(data: bytes) -> int:

@@ -67,30 +67,7 @@ class ReplayOutcome:
         return {phase: sum(record.seconds[phase] for record in records) / count for phase in PHASES}
 
     @property
-    def total_seconds(self) -> float:
-        """Mean seconds of a working node, the sum of its phases."""
-        return sum(self.phases.values())
-
-    @property
-    def wire_limit_seconds(self) -> float:
-        """Seconds to receive a node's bytes at the port's rate; the maximum over the nodes."""
-        received = [node.record.received_bytes for node in self.working]
-        return max(received, default=0) * 8 / self.scenario.link.bits_per_second
-
-    @property
-    def cpu_seconds(self) -> float:
-        """Processor seconds of the working nodes."""
-        return sum(node.cpu_seconds for node in self.working)
-
-    @property
-    def cpu_share(self) -> float:
-        """Processor seconds of the working nodes relative to those available to them, or NaN."""
-        # At most one processor per node is counted.
-        available = min(self._processors, len(self.working)) * self.span_seconds
-        return self.cpu_seconds / available if available else math.nan
-
-    @property
-    def _processors(self) -> int:
+    def processors(self) -> int:
         """Processors of all computers; 0 in virtual time."""
         if self.scenario.mode == "virtual":
             return 0
@@ -100,54 +77,33 @@ class ReplayOutcome:
         counts = {row["computer"]: row["cpu_count"] for row in self.result.cluster["machines"]}
         return sum(counts.values())
 
-    @property
-    def verdict(self) -> str:
-        """Text that names the limiting resource of the run."""
-        phases, transfer = self.phases, self.phases["transfer"]
-        if not self.total_seconds:
-            return "nothing was transferred"
-        wire = self.wire_limit_seconds / transfer if transfer else 0.0
-        # On the virtual clock only modelled limits can bind a run.
-        if self.scenario.mode == "virtual":
-            if self.scenario.compute.datagram_seconds:
-                return "modelled: link and a processor time for each datagram"
-            longest = max(phases, key=lambda phase: phases[phase])
-            if longest != "transfer":
-                names = {"other": "hashing, checks and waiting for confirmations", "io": "files"}
-                return f"bound by {names.get(longest, longest + ' work')}, not by the transfer"
-            if wire >= LINK_BOUND:
-                return "bound by the link"
-            why = "bound by the protocol's own waiting (congestion control, round trips)"
-            return f"{why}: the link alone needs {wire:.0%} of the transfer"
-        share, busy = self.cpu_share, self.result.machine_busy
-        if share > CPU_BOUND or busy > CPU_BOUND:
-            # The second interval is longer: it includes the wait for a failure.
-            return (
-                f"bound by the processor: these nodes take {share:.0%} of it from their first "
-                f"start to their last end; it is {busy:.0%} busy from connecting to the end"
-            )
-        if self.scenario.mode == "netns" and wire >= LINK_BOUND:
-            return "bound by the link"
-        return "bound by neither the processor nor the link alone"
-
     def run_row(self) -> dict[str, Any]:
         """Return a row of `replays.RUN` without the columns `repeat` and `block`."""
+        records = [node.record for node in self.working]
         # Arrival times of received chunks by node: the first of each node, and the mean of all.
-        arrivals = [node.record.arrivals for node in self.working if node.record.arrivals]
-        return {
+        arrivals = [record.arrivals for record in records if record.arrivals]
+        received = max((record.received_bytes for record in records), default=0)
+        cpu_seconds = sum(node.cpu_seconds for node in self.working)
+        # At most one processor per node is counted.
+        available = min(self.processors, len(records)) * self.span_seconds
+        row = {
             **scenario_row(self.scenario),
             **{f"{phase}_seconds": seconds for phase, seconds in self.phases.items()},
-            **_columns(self, "total_seconds span_seconds wire_limit_seconds cpu_seconds"),
-            **_columns(self, "cpu_share verdict"),
             **_columns(self.result, "machine_busy dropped_datagrams lost_datagrams identity"),
+            "total_seconds": sum(self.phases.values()),
+            "span_seconds": self.span_seconds,
+            "wire_limit_seconds": received * 8 / self.scenario.link.bits_per_second,
+            "cpu_seconds": cpu_seconds,
+            "cpu_share": cpu_seconds / available if available else math.nan,
             "first_chunk_seconds": _mean([min(times) for times in arrivals]),
             "mean_chunk_seconds": _mean([time for times in arrivals for time in times]),
             "engine": erasure.ReedSolomon(*self.scenario.before).engine,
-            "nodes": len(self.working),
+            "nodes": len(records),
             "received_bytes": sum(node.record.received_bytes for node in self.nodes),
             "wasted_bytes": sum(node.record.wasted_bytes for node in self.nodes),
             "status": "ok",
         }
+        return {**row, "verdict": _verdict(row, self.phases, self.scenario)}
 
     def node_rows(self) -> list[dict[str, Any]]:
         """Return rows of `replays.NODE` without the columns `repeat` and `block`."""
@@ -158,6 +114,36 @@ def scenario_row(scenario: ReplayScenario) -> dict[str, Any]:
     """Return the columns of `replays.RUN` that come from the scenario."""
     names = "experiment mode transport streams seed blocks block_bytes"
     return {"scenario_id": scenario.id, **_columns(scenario, names)}
+
+
+def _verdict(row: Mapping[str, Any], phases: Mapping[str, float], scenario: ReplayScenario) -> str:
+    """Return a text that names the limiting resource of a run."""
+    transfer = phases["transfer"]
+    if not row["total_seconds"]:
+        return "nothing was transferred"
+    wire = row["wire_limit_seconds"] / transfer if transfer else 0.0
+    # On the virtual clock only modelled limits can bind a run.
+    if scenario.mode == "virtual":
+        if scenario.compute.datagram_seconds:
+            return "modelled: link and a processor time for each datagram"
+        longest = max(phases, key=lambda phase: phases[phase])
+        if longest != "transfer":
+            names = {"other": "hashing, checks and waiting for confirmations", "io": "files"}
+            return f"bound by {names.get(longest, longest + ' work')}, not by the transfer"
+        if wire >= LINK_BOUND:
+            return "bound by the link"
+        why = "bound by the protocol's own waiting (congestion control, round trips)"
+        return f"{why}: the link alone needs {wire:.0%} of the transfer"
+    share, busy = row["cpu_share"], row["machine_busy"]
+    if share > CPU_BOUND or busy > CPU_BOUND:
+        # The second interval is longer: it includes the wait for a failure.
+        return (
+            f"bound by the processor: these nodes take {share:.0%} of it from their first "
+            f"start to their last end; it is {busy:.0%} busy from connecting to the end"
+        )
+    if scenario.mode == "netns" and wire >= LINK_BOUND:
+        return "bound by the link"
+    return "bound by neither the processor nor the link alone"
 
 
 def _node_row(node: NodeOutcome) -> dict[str, Any]:

@@ -30,9 +30,6 @@ class HashKeys:
     def verify(self, rank, statement, signature):
         return 0 <= rank < COUNT and self.sign(rank, statement) == signature
 
-    def public_key(self, rank):
-        return b"%d" % rank
-
 
 class CachingVerifier(Verifier):
     """Verifier that verifies no signature twice."""

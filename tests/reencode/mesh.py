@@ -9,7 +9,7 @@ from pqchain.reencode.scenario import Link, ReplayScenario
 from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.transports import registry
 
-LARGE = min(8952, registry.get("aioquic").max_datagram_bytes())
+LARGE = min(8952, registry.get("aioquic").load().MAX_DATAGRAM_BYTES)
 """Datagrams that need fewer of them, if the version of aioquic can send such."""
 
 SLOW = Link(bits_per_second=50e6, delay_seconds=2e-3)

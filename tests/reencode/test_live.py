@@ -60,7 +60,7 @@ def test_mesh_of_processes_reencodes(transport, tmp_path):
     leader, follower = outcome.working
     assert leader.noticed_seconds > 1
     assert not follower.noticed_seconds <= 1
-    assert outcome.verdict.startswith("bound by")
+    assert outcome.run_row()["verdict"].startswith("bound by")
 
 
 def test_restarted_process_catches_up_while_another_corrupts(tmp_path):

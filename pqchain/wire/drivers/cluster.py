@@ -24,7 +24,7 @@ from typing import Annotated, Any, cast, get_type_hints
 
 from pqchain import checks, installation
 from pqchain import scheduler as scheduling
-from pqchain.errors import DataError, PqchainError, UsageError
+from pqchain.errors import DataError, InvalidResult, PqchainError, UsageError
 from pqchain.installation import VERSION
 from pqchain.results import machine
 from pqchain.results.files import scratch_folder, write_atomically
@@ -233,7 +233,7 @@ class RemoteNode:
     async def call(self, method: str, *values: Any, seconds: float = _CALL_SECONDS) -> Any:
         """Call a method of the actor or of its process, whose annotation gives the result's type.
 
-        Raises WorkerLost, DataError for a result of another type, and the errors of the method.
+        Raises WorkerLost, InvalidResult for a result of another type, and the errors of the method.
         """
         if self.lost:
             raise WorkerLost(f"worker {self.address} was lost")
@@ -242,7 +242,10 @@ class RemoteNode:
         owner = WorkerNode if hasattr(WorkerNode, method) else LocalProcess
         hints = get_type_hints(getattr(owner, method), include_extras=True)
         kind = hints["return"] if word == "value" else checks.SentError
-        value = checks.loads(text, kind, f"the reply of worker {self.address} to {method!r}")
+        try:
+            value = checks.loads(text, kind, f"the reply of worker {self.address} to {method!r}")
+        except DataError as error:
+            raise InvalidResult(str(error)) from error
         if word != "value":
             raise value
         return value

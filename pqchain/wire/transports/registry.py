@@ -78,10 +78,6 @@ class TransportInfo:
             module.load()
         return module
 
-    def max_datagram_bytes(self) -> int:
-        """Return the longest datagram in bytes. Raises Unsupported if the library is missing."""
-        return int(self.load().MAX_DATAGRAM_BYTES)
-
     def open(self, settings: TransportSettings) -> Any:
         """Open and return the transport. Raises Unsupported if its library is missing or old."""
         return self.load().open_transport(settings)

@@ -234,7 +234,7 @@ def live_scenario(**changes: Any) -> ReplayScenario:
     """Return a scenario on loopback with relaxed timeouts and the longest datagrams."""
     # Ten processes share the processors of one machine. Versions of aioquic with a lower limit send
     # their longest datagrams.
-    length = min(_LIVE_DATAGRAM_BYTES, registry.get("aioquic").max_datagram_bytes())
+    length = min(_LIVE_DATAGRAM_BYTES, registry.get("aioquic").load().MAX_DATAGRAM_BYTES)
     return ReplayScenario(
         mode="loopback", datagram_bytes=length, timeout_seconds=5.0, stall_seconds=60.0,
         give_up_seconds=60.0, **changes,
