@@ -1,4 +1,4 @@
-"""Checks of a user's shared library: sizes, round trips, flipped bits, threads.
+"""Checks of user code: first use, and of a library also round trips, flipped bits, threads.
 
 New C code may write past its buffers, end the process or hang. Each check of each scheme therefore
 runs in a child process, which must return a result: a process that ends without one, even with exit
@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import ctypes
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pqchain.algorithms import Algorithm
 from pqchain.crypto import isolation
-from pqchain.crypto.abi import OK, REJECTED, SIZE, failure, pack
-from pqchain.crypto.native import Batch, Library
+from pqchain.crypto.abi import SIZE
+from pqchain.crypto.interface import Signer
+from pqchain.crypto.native import Library, NativeSigner
 from pqchain.errors import CryptoFailure, PqchainError, Unsupported, UsageError
 
 LENGTHS = (0, 1, 32, 1000, 100_000)
@@ -38,6 +40,9 @@ SIZES = ("public_key_bytes", "secret_key_bytes", "signature_max_bytes")
 LIMIT_SECONDS = 120.0
 """Timeout of one check after the first use of a scheme."""
 
+Signed = tuple[bytes, bytes, bytes]
+"""Message, signature and public key."""
+
 
 class CheckFailed(CryptoFailure):
     """A check of a library failed; the message has the reason."""
@@ -53,110 +58,119 @@ class Finding:
     detail: str
 
 
-class SchemeTest:
-    """A scheme called without pqchain's argument checks, with guard bytes after each buffer."""
+class CheckedSigner(Signer):
+    """A signer of user code, whose methods may violate a requirement."""
+
+    def failure(self, method: str, requirement: str) -> CryptoFailure:
+        """Return the error of a method that violates a requirement."""
+        return CheckFailed(f"pq_{method} {requirement}.")
+
+
+class LibrarySigner(NativeSigner, CheckedSigner):
+    """A scheme of a user's library, with guard bytes after each output buffer."""
 
     def __init__(self, path: Path, name: str) -> None:
-        self.library, self.name = Library(path), name
-        self.scheme, self.sizes = self.library.scheme(name), self.library.sizes(name)
+        self.library = load(path)
+        sizes = self.library.sizes(name)
+        check_sizes(sizes)
+        lengths: dict[str, Any] = {field: sizes[field] for field in SIZES}
+        row = Algorithm(
+            name=name, kind="signature", family="", nist_level=0, implementations=(path.name,),
+            default_build=True, **lengths,
+        )  # fmt: skip
+        super().__init__(row, path.name)
 
-    def _outputs(self, operation: str, names: tuple[str, ...], *inputs: Any) -> list[bytes]:
-        """Call an operation; return its outputs, whose lengths are the sizes of these names.
+    def _prepare(self) -> None:
+        self._scheme = self.library.scheme(self.algorithm.name)
 
-        Raises CheckFailed for an error or a write past a buffer.
-        """
-        sizes = [self.sizes[name] for name in names]
+    def _outputs(self, operation: str, lengths: str, *inputs: Any) -> list[bytes]:
+        sizes = [getattr(self.algorithm, name) for name in lengths.split()]
         # At least one full GUARD follows the `size` bytes that may be written.
         guards = [GUARD * (size // 64 + 2) for size in sizes]
         buffers = list(map(ctypes.create_string_buffer, guards))
-        code = getattr(self.library._handle, f"pq_{operation}")(self.scheme, *buffers, *inputs)
-        if code != OK:
-            raise CheckFailed(f"pq_{operation} returned {code}: {failure(code)}")
+        self._run(operation, *buffers, *inputs)
         for buffer, size, guard in zip(buffers, sizes, guards, strict=True):
             if buffer.raw[size : len(guard)] != guard[size:]:
-                raise CheckFailed(f"pq_{operation} wrote past a buffer of {size} bytes")
+                raise self.failure(operation, f"wrote past a buffer of {size} bytes")
         return [buffer.raw[:size] for buffer, size in zip(buffers, sizes, strict=True)]
 
-    def keypair(self) -> list[bytes]:
-        """Return public key and secret key. Raises CheckFailed."""
-        return self._outputs("keypair", SIZES[:2])
-
-    def round_trip(self, length: int = 32) -> tuple[bytes, bytes, bytes]:
-        """Sign and verify a message; return message, signature and public key."""
-        public_key, secret_key = self.keypair()
-        longest = self.sizes["signature_max_bytes"]
-        message, size = random.Random(length).randbytes(length), SIZE(longest)
-        inputs = (ctypes.byref(size), message, length, b"", 0, secret_key)
-        [signature] = self._outputs("sign", SIZES[2:], *inputs)
+    def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
+        longest = self.algorithm.signature_max_bytes
+        size = SIZE(longest)
+        inputs = (ctypes.byref(size), message, len(message), context, len(context), secret_key)
+        [signature] = self._outputs("sign", "signature_max_bytes", *inputs)
         if not 0 < size.value <= longest:
-            raise CheckFailed(f"a signature must have 1 to {longest} bytes; got {size.value}")
-        signature = signature[: size.value]
-        if (code := self.verify(message, signature, public_key)) != OK:
-            raise CheckFailed(
-                f"pq_verify returned {code} for a valid signature of {length} bytes of message"
-            )
-        return message, signature, public_key
-
-    def verify(self, message: bytes, signature: bytes, public_key: bytes) -> int:
-        """Return the code of pq_verify."""
-        signed = (message, len(message), signature, len(signature), b"", 0, public_key)
-        return int(self.library._handle.pq_verify(self.scheme, *signed))
-
-    def require_rejection(self, damaged: str, *inputs: bytes) -> None:
-        """Raise CheckFailed unless `verify` rejects the inputs; `damaged` describes them."""
-        code = self.verify(*inputs)
-        if code == OK:
-            raise CheckFailed(f"{damaged} was accepted")
-        if code not in (REJECTED, -1):
-            raise CheckFailed(f"pq_verify must return PQ_REJECTED (1) for {damaged}; got {code}")
+            raise self.failure("sign", f"must write 1 to {longest} bytes; got {size.value}")
+        return signature[: size.value]
 
 
-def check_sizes(sizes: Mapping[str, int]) -> str:
+def check_sizes(sizes: dict[str, int]) -> None:
     """Check the kind and the sizes of pq_sizes(). Raises CheckFailed."""
     if sizes["kind"] != 1:
         raise CheckFailed(f"kind must be PQ_SIGNATURE (1); got {sizes['kind']}")
     for name in SIZES:
         if not 0 < sizes[name] <= MAX_SIZE_BYTES:
             raise CheckFailed(f"{name} must be from 1 to {MAX_SIZE_BYTES}; got {sizes[name]}")
-    return ", ".join(f"{name} {sizes[name]}" for name in SIZES)
 
 
-def first_use(test: SchemeTest) -> str:
+def _round_trip(signer: CheckedSigner, length: int = 32) -> Signed:
+    """Sign and verify a message with a new key pair. Raises CryptoFailure."""
+    public_key, secret_key = signer.generate_keypair()
+    message = random.Random(length).randbytes(length)
+    signature = signer.sign(message, secret_key)
+    if not signer.verify(message, signature, public_key):
+        raise signer.failure("verify", "must return True for a valid signature")
+    return message, signature, public_key
+
+
+def _require_rejection(signer: CheckedSigner, damaged: str, inputs: Signed) -> None:
+    message, signature, public_key = inputs
+    # Not `verify`, which does not pass on signatures of other lengths.
+    if signer._verify(message, signature, public_key, b""):
+        raise signer.failure("verify", f"must return False for {damaged}")
+
+
+def first_use(signer: CheckedSigner) -> str:
     """Generate a key pair, sign, and verify the signature and a damaged one."""
-    message, signature, public_key = test.round_trip()
+    message, signature, public_key = _round_trip(signer)
     damaged = bytearray(signature)
     damaged[len(damaged) // 2] ^= 1
-    test.require_rejection("a signature with one bit flipped", message, bytes(damaged), public_key)
-    return "a key pair, a signature and two verifications"
+    inputs = message, bytes(damaged), public_key
+    _require_rejection(signer, "a signature with one bit flipped", inputs)
+    return ", ".join(f"{name} {getattr(signer.algorithm, name)}" for name in SIZES)
 
 
-def round_trips(test: SchemeTest) -> str:
+def round_trips(signer: CheckedSigner) -> str:
     """Sign and verify messages of several lengths."""
-    trips = [test.round_trip(length) for length in LENGTHS for _ in range(2)]
+    trips = [_round_trip(signer, length) for length in LENGTHS for _ in range(2)]
     # A library with a constant seed can pass all other checks.
-    if test.keypair() == test.keypair():
-        raise CheckFailed("two key pairs are equal; pq_keypair must use the system's randomness")
+    if signer.generate_keypair() == signer.generate_keypair():
+        raise signer.failure("keypair", "must use randomness; two key pairs are equal")
     lengths = sorted({len(signature) for _, signature, _ in trips})
     span = " to ".join(map(str, dict.fromkeys((lengths[0], lengths[-1]))))
     return f"messages of {LENGTHS[0]} to {LENGTHS[-1]} bytes, signatures of {span}"
 
 
-def flipped_bits(test: SchemeTest) -> str:
+def flipped_bits(signer: CheckedSigner) -> str:
     """Check that damaged inputs are rejected: one flipped bit at a time, truncated signatures."""
     rng = random.Random(1)
-    message, signature, public_key = test.round_trip()
-    for damaged in _flipped(signature, rng):
-        test.require_rejection("a signature with one bit flipped", message, damaged, public_key)
-    for damaged in _flipped(message, rng):
-        test.require_rejection("a message with one bit flipped", damaged, signature, public_key)
-    for cut in (0, 1, len(signature) // 2, len(signature) - 1):
-        inputs = message, signature[:cut], public_key
-        test.require_rejection(f"a signature cut to {cut} bytes", *inputs)
+    message, signature, public_key = _round_trip(signer)
+    cuts = (signature[:length] for length in (0, 1, len(signature) // 2, len(signature) - 1))
+    damaged = {
+        "a signature with one bit flipped": _flipped(signature, rng),
+        "a cut signature": cuts,
+    }
+    for description, changed in damaged.items():
+        for part in changed:
+            _require_rejection(signer, description, (message, part, public_key))
+    for part in _flipped(message, rng):
+        inputs = part, signature, public_key
+        _require_rejection(signer, "a message with one bit flipped", inputs)
     # Not a failure: encodings of public keys may have bits that do not matter.
-    codes = [test.verify(message, signature, key) for key in _flipped(public_key, rng)]
+    verdicts = [signer.verify(message, signature, key) for key in _flipped(public_key, rng)]
     summary = "in signature, message and public key, and cut signatures"
-    if accepted := codes.count(OK):
-        summary += f"; {accepted} of {len(codes)} bits of the public key did not matter"
+    if accepted := sum(verdicts):
+        summary += f"; {accepted} of {len(verdicts)} bits of the public key did not matter"
     return summary
 
 
@@ -167,23 +181,20 @@ def _flipped(data: bytes, rng: random.Random) -> Iterator[bytes]:
         yield bytes(damaged)
 
 
-def threads(test: SchemeTest) -> str:
+def threads(signer: CheckedSigner) -> str:
     """Check the scheme on several threads, and batch verification with a wrong signature."""
     with ThreadPoolExecutor(4) as pool:
-        rows = list(pool.map(lambda _: test.round_trip(), range(32)))
+        rows = list(pool.map(lambda _: _round_trip(signer), range(32)))
     rows[5] = (rows[5][0] + b"!", *rows[5][1:])
-    batch = Batch(test.library, test.scheme, pack([list(row) for row in zip(*rows, strict=True)]))
     for count in (1, 4):
-        batch.run(count)
-        if (wrong := batch.wrong()) != [5]:
-            raise CheckFailed(
-                f"pq_verify_batch on {count} threads must report index [5] as wrong; got {wrong}"
-            )
+        wrong = signer.verify_batch(*map(list, zip(*rows, strict=True)), threads=count)
+        if wrong != [5]:
+            failed = f"on {count} threads must report index [5] as wrong; got {wrong}"
+            raise signer.failure("verify_batch", failed)
     return "4 threads at once, batches on 1 and 4"
 
 
-CHECKS: dict[str, Callable[[SchemeTest], str]] = {
-    "sizes": lambda test: check_sizes(test.sizes),
+CHECKS: dict[str, Callable[[CheckedSigner], str]] = {
     "first use": first_use,
     "round trips": round_trips,
     "flipped bits": flipped_bits,
@@ -192,33 +203,28 @@ CHECKS: dict[str, Callable[[SchemeTest], str]] = {
 """Checks in order. Each returns a summary, or raises."""
 
 
-def check_library(path: Path, *, first_use_seconds: float) -> Iterator[Finding]:
+def check_library(path: Path) -> Iterator[Finding]:
     """Check every scheme of a library and yield the findings; end at the first timeout.
 
-    `first_use_seconds` is the timeout of loading the library and of the first use of a scheme.
     Raises PqchainError if the library cannot be loaded or has no scheme.
     """
-
-    def call(function: str, limit_seconds: float, **arguments: Any) -> Any:
-        place = f"{__name__}:{function}"
-        return isolation.call(place, limit_seconds=limit_seconds, path=str(path), **arguments)
-
     try:
-        names = call("names", first_use_seconds)
+        names = isolation.call(f"{__name__}:names", path=str(path))
     except CryptoFailure as error:
         raise Unsupported(f"{path.name} cannot be loaded: {error}") from error
     for name in names:
         for check in CHECKS:
-            is_first = check in ("first use", "sizes")
-            limit = first_use_seconds if is_first else LIMIT_SECONDS
+            arguments: dict[str, Any] = {"path": str(path), "name": name, "check": check}
+            if check != "first use":
+                arguments["limit_seconds"] = LIMIT_SECONDS
             try:
-                detail = call("run_check", limit, name=name, check=check)
+                detail = isolation.call(f"{__name__}:run_check", **arguments)
             except PqchainError as error:
                 yield Finding(name, check, False, str(error))
                 if isinstance(error, isolation.CallTimeout):
                     return
-                if is_first:
-                    break  # the other checks need valid sizes and a scheme that works
+                if check == "first use":
+                    break  # the other checks need a scheme that works
             else:
                 yield Finding(name, check, True, detail)
 
@@ -237,5 +243,5 @@ def load(path: Path) -> Library:
 
 
 def run_check(path: str, name: str, check: str) -> str:
-    """Run one check and return its summary; runs in the child. Raises CheckFailed."""
-    return CHECKS[check](SchemeTest(Path(path), name))
+    """Run one check and return its summary; runs in the child. Raises CryptoFailure."""
+    return CHECKS[check](LibrarySigner(Path(path), name))

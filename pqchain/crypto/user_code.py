@@ -21,7 +21,7 @@ from pqchain.checks import NAME, is_name
 from pqchain.crypto import library_check, open_scheme
 from pqchain.crypto.interface import Signer
 from pqchain.crypto.isolation import describe
-from pqchain.crypto.library_check import MAX_SIZE_BYTES
+from pqchain.crypto.library_check import MAX_SIZE_BYTES, CheckedSigner, LibrarySigner
 from pqchain.errors import CryptoFailure, UsageError
 
 METHODS = ("generate_keypair", "sign", "verify")
@@ -32,7 +32,7 @@ SIZES = ("public_key_bytes", "secret_key_bytes", "signature_bytes")
 PLACEHOLDER_SECRET_BYTES = 32
 
 
-class UserSigner(Signer):
+class UserSigner(CheckedSigner):
     """Adapter that checks the results of a user's class; its exceptions become a CryptoFailure."""
 
     def __init__(self, algorithm: Algorithm, implementation: str, make: Callable[[], Any]) -> None:
@@ -180,23 +180,11 @@ def _opened(algorithm: str, implementation: str) -> Any:
 
 
 def first_use(algorithm: str, implementation: str) -> None:
-    """Use a scheme once, in the child: key pair, signature, two verifications.
-
-    Raises CryptoFailure.
-    """
-    # A shared library is used through `SchemeTest`, whose buffers have guard bytes after them.
-    if (file := algorithms.implementation(implementation).file) is not None:
-        library_check.first_use(library_check.SchemeTest(file, algorithm))
-        return
-    signer: UserSigner = _opened(algorithm, implementation)
-    public_key, secret_key = signer.generate_keypair()
-    signature = signer.sign(b"message", secret_key)
-    if not signer.verify(b"message", signature, public_key):
-        raise signer.failure("verify", "must return True for a valid signature")
-    damaged = bytearray(signature)
-    damaged[len(damaged) // 2] ^= 1
-    if signer.verify(b"message", damaged, public_key):
-        raise signer.failure("verify", "must return False for a signature with one bit flipped")
+    """Use a scheme once, in the child. Raises CryptoFailure."""
+    # A shared library is used with guard bytes after its buffers.
+    file = algorithms.implementation(implementation).file
+    signer = LibrarySigner(file, algorithm) if file else _opened(algorithm, implementation)
+    library_check.first_use(signer)
 
 
 def perform(
