@@ -12,12 +12,11 @@ import csv
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
 from pqchain import installation
-from pqchain.errors import DataError, UnknownAlgorithm, UnknownImplementation, UsageError
+from pqchain.errors import UnknownAlgorithm, UnknownImplementation, UsageError
 
 Kind = Literal["signature", "kem"]
 
@@ -160,17 +159,8 @@ class Algorithm:
         """The best published attack that matters for the choice of this set; None without one."""
         return next((row for row in self.family_facts.attacks if self.name in row.algorithms), None)
 
-    @property
-    def broken(self) -> str:
-        """The attack that breaks this set, with its source; "" if none is known."""
-        return self._attacked("broken")
-
-    @property
-    def warning(self) -> str:
-        """The attack that weakens this set without breaking it, with its source; "" if none."""
-        return self._attacked("warning")
-
-    def _attacked(self, effect: str) -> str:
+    def attacked(self, effect: str) -> str:
+        """Return the attack with this effect and its source; "" if none is known."""
         row = self.attack
         return f"{row.note} ({row.source})" if row and row.effect == effect else ""
 
@@ -207,33 +197,14 @@ def _frozen(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: tuple(it) if isinstance(it, list) else it for name, it in fields.items()}
 
 
-CHECK_INTERVAL = timedelta(days=365)
-"""Maximum age of a security status at the date of the registry's data."""
+def _families() -> Iterator[SchemeFamily]:
+    for name, fields in installation.read_toml(_FOLDER / "families.toml").items():
+        if name != "date":  # when the statuses were last checked for a release
+            attacks = tuple(Attack(**_frozen(attack)) for attack in fields.pop("attacks", ()))
+            yield SchemeFamily(name=name, attacks=attacks, **_frozen(fields))
 
 
-def read_families(path: Path) -> dict[str, SchemeFamily]:
-    """Read families from a TOML file by name.
-
-    Raises DataError if a status was not checked within CHECK_INTERVAL before the file's own date.
-    """
-    tables: dict[str, Any] = installation.read_toml(path)
-    # No clock: an installed version must not fail a year later. Whoever dates the data anew for a
-    # release has to check every old status first.
-    dated = date.fromisoformat(tables.pop("date"))
-    families = {}
-    for name, fields in tables.items():
-        if not timedelta() <= dated - date.fromisoformat(fields["checked"]) <= CHECK_INTERVAL:
-            raise DataError(
-                f"{path}: checked of {name} must be at most {CHECK_INTERVAL.days} days before the "
-                f"date of the data, {dated}; got {fields['checked']}. Compare the status with its "
-                "sources and set its date."
-            )
-        attacks = tuple(Attack(**_frozen(attack)) for attack in fields.pop("attacks", ()))
-        families[name] = SchemeFamily(name=name, attacks=attacks, **_frozen(fields))
-    return families
-
-
-FAMILIES = read_families(_FOLDER / "families.toml")
+FAMILIES = {family.name: family for family in _families()}
 
 IMPLEMENTATIONS = {
     name: Implementation(name=name, **_frozen(fields))
@@ -246,17 +217,13 @@ def _algorithms(kind: Kind, file: str) -> Iterator[Algorithm]:
         for row in csv.DictReader(table):
             # The column "from" names a list of implementations in offers.toml.
             offer, aliases = row.pop("from"), row.pop("aliases")
-            name, family = row.pop("name"), row.pop("family")
+            texts: dict[str, Any] = {name: row.pop(name) for name in ("name", "family")}
             sizes: dict[str, Any] = {key: int(text) for key, text in row.items()}
             yield Algorithm(
-                name=name,
-                kind=kind,
-                family=family,
-                **sizes,
-                implementations=tuple(_OFFERS["from"][offer]),
+                kind=kind, implementations=tuple(_OFFERS["from"][offer]),
                 default_build=offer != "liboqs-all",
-                aliases=tuple(aliases.split("; ")) if aliases else (),
-            )
+                aliases=tuple(aliases.split("; ")) if aliases else (), **texts, **sizes,
+            )  # fmt: skip
 
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -365,11 +332,8 @@ def add(row: Algorithm, by: Implementation) -> None:
     # arguments of every implementation are checked against one row.
     known = ALGORITHMS.get(_BY_ANY_NAME.get(row.name.casefold(), ""))
     if known is not None and not (known.source and known.implementations == (by.name,)):
-        different = [
-            f"{name} {getattr(row, name)} instead of {getattr(known, name)}"
-            for name in _SAME_SIZES
-            if getattr(row, name) != getattr(known, name)
-        ]
+        pairs = ((name, getattr(row, name), getattr(known, name)) for name in _SAME_SIZES)
+        different = [f"{name} {new} instead of {old}" for name, new, old in pairs if new != old]
         if different:
             raise UsageError(
                 f"the scheme {known.name} exists already, and yours has {', '.join(different)}: "
@@ -395,6 +359,4 @@ def temporary_registrations() -> Iterator[None]:
             table.update(copy)
 
 
-_SAME_SIZES = (
-    "kind", "public_key_bytes", "secret_key_bytes", "signature_max_bytes", "ciphertext_bytes",
-)  # fmt: skip
+_SAME_SIZES = ("kind", "public_key_bytes", "secret_key_bytes", "signature_max_bytes")

@@ -26,6 +26,7 @@ GIVEN = "given: "
 
 
 _SIZES = ("public_key_bytes", "signature_bytes")
+_TIMES = ("generate_keypair_seconds", "sign_seconds", "verify_seconds")
 
 
 class MissingCosts(DataError, KeyError):
@@ -62,12 +63,10 @@ class Costs:
             raise UsageError(f"{self.algorithm!r} is an alias; use the canonical name {name!r}")
         for name in _SIZES:
             integer(f"{name} of {self.algorithm}", getattr(self, name), least=1)
-        for name in ("generate_keypair_seconds", "sign_seconds", "verify_seconds"):
+        for name in (*_TIMES, "decode_key_seconds", "anchor_seconds"):
             seconds = getattr(self, name)
-            if not (isinstance(seconds, float) and math.isnan(seconds)):
+            if name not in _TIMES or seconds == seconds:  # NaN is not equal to itself
                 number(f"{name} of {self.algorithm}", seconds)
-        for name in ("decode_key_seconds", "anchor_seconds"):
-            number(f"{name} of {self.algorithm}", getattr(self, name))
         if self.decode_key_seconds > self.verify_seconds:
             raise UsageError(
                 f"decode_key_seconds of {self.algorithm} must be at most verify_seconds, of which "
@@ -282,17 +281,15 @@ def from_frame(
             source = algorithm.source
         elif algorithm.name not in algorithms.ALGORITHMS:
             source = GIVEN + source
-        decoding = measured.get(algorithms.DECODE_KEY, {"median_seconds": 0.0})
-        unknown: Any = {"median_seconds": math.nan}
-        seconds: dict[str, Any] = {
-            f"{name}_seconds": float(measured.get(name, unknown)["median_seconds"])
-            for name in algorithm.operations
+        fields: dict[str, Any] = {name: getattr(algorithm, name) for name in _SIZES}
+        fields |= dict.fromkeys(_TIMES, math.nan) | {"decode_key_seconds": 0.0}
+        fields |= {
+            f"{name}_seconds": float(row["median_seconds"]) for name, row in measured.items()
         }
         # A part of the verification, although other load may slow one of two measurements more.
-        parts = float(decoding["median_seconds"]), seconds["verify_seconds"]
-        seconds["decode_key_seconds"] = parts[0] if math.isnan(parts[1]) else min(parts)
-        sizes: Any = {name: getattr(algorithm, name) for name in _SIZES}
-        rows.append(Costs(algorithm=algorithm.name, **sizes, **seconds, source=source))
+        if fields["decode_key_seconds"] > fields["verify_seconds"]:
+            fields["decode_key_seconds"] = fields["verify_seconds"]
+        rows.append(Costs(algorithm=algorithm.name, **fields, source=source))
     if not rows:
         raise DataError(
             "the measurements have no signature scheme with a time of sign or verify"

@@ -75,7 +75,8 @@ def _cells(row: registry.Algorithm) -> list[Any]:
 def _record(row: registry.Algorithm) -> dict[str, Any]:
     return {
         **asdict(row),
-        **{name: getattr(row, name) for name in ("title", "broken", "warning", "signature_varies")},
+        **{name: getattr(row, name) for name in ("title", "signature_varies")},
+        **{effect: row.attacked(effect) for effect in ("broken", "warning")},
         "operations": list(row.operations),
         **{name: getattr(row.family_facts, name) for name in _FAMILY_FACTS},
     }

@@ -153,7 +153,7 @@ def _schemes() -> Diagnosis:
     """Report which schemes of the default build have known attacks, and when that was checked."""
     rows = [algorithms.get(name) for name in algorithms.names()]
     attacked = (
-        f"{effect}: {', '.join(row.title for row in rows if getattr(row, effect))}"
+        f"{effect}: {', '.join(row.title for row in rows if row.attacked(effect))}"
         for effect in ("broken", "warning")
     )
     checked = min(family.checked for family in algorithms.FAMILIES.values())
