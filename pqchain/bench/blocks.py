@@ -125,15 +125,8 @@ def measure_blocks(
         rounds: Rounds = {}
         try:
             signers = [_signer(name, implementation) for name in names]
-            used = dict.fromkeys(signer.implementation for signer in signers)
-            facts["implementation"] = "+".join(used)
-            codes = list(map(code_on_machine, used))
-            stored = f"block {'+'.join(names)} {codes} {case}"
-            if not all(codes) or (measured := kept.get(stored)) is None:
-                measured = _measure_in_child(signers, case) or _measure(signers, **case)
-                if all(codes):
-                    kept.put(stored, measured)
-            figures, rounds = measured[0], {int(count): r for count, r in measured[1].items()}
+            facts["implementation"] = "+".join(dict.fromkeys(row.implementation for row in signers))
+            figures, rounds = _kept_or_measured(signers, case, kept)
             facts |= figures
         except PqchainError as error:
             # With recovered keys, a scheme without recovery raises UsageError: one row, not the end
@@ -166,13 +159,9 @@ def measure_blocks(
 
 def _remedy(signers: Sequence[Signer]) -> str:
     """Return what to do about a wrong verdict: the user checks the code of the user."""
-    users = [signer for signer in signers if signer.algorithm.source]
-    if not users:
-        return "Run `make test`."
-    for signer in users:
-        if command := registry.implementation(signer.implementation).check_command:
-            return f"Test it by `{command}`."
-    return "Correct its verify()."
+    users = [registry.implementation(row.implementation) for row in signers if row.algorithm.source]
+    commands = [f"Test it by `{row.check_command}`." for row in users if row.check_command]
+    return next(iter(commands), "Correct its verify()." if users else "Run `make test`.")
 
 
 def _thread_counts(threads: Sequence[int] | int) -> list[int]:
@@ -191,21 +180,29 @@ def _signer(name: str, implementation: str | None) -> Signer:
     return crypto.open_signer(name, implementation)  # raises the reason if none runs
 
 
-def _measure_in_child(
-    signers: Sequence[Signer], case: Mapping[str, Any]
-) -> tuple[dict[str, Any], Rounds] | None:
-    """Run `_measure` in a child process if a signer is user code, else return None."""
+def _kept_or_measured(
+    signers: Sequence[Signer], case: dict[str, Any], kept: KeptValues
+) -> tuple[dict[str, Any], Rounds]:
+    """Return what `_measure` returns, kept or from a child process if a signer is user code."""
     used = {signer.algorithm.name: signer.implementation for signer in signers}
-    files = (registry.implementation(row).location for row in used.values())
-    if not (locations := list(dict.fromkeys(filter(None, files)))):
-        return None
-    limits = presets.named(case["preset"]).blocks
-    seconds = limits.wallet_seconds + limits.sign_seconds + limits.validate_seconds
-    figures, rounds = isolation.call(
-        "pqchain.bench.blocks:measured_case", locations=locations,
-        limit_seconds=seconds + isolation.run_limit_seconds(), implementations=used, **case,
-    )  # fmt: skip
-    return figures, rounds
+    codes = list(map(code_on_machine, dict.fromkeys(used.values())))
+    stored = f"block {'+'.join(used)} {codes} {case}"
+    measured = kept.get(stored) if all(codes) else None
+    locations = [registry.implementation(name).location for name in used.values()]
+    if measured is None and any(locations):
+        limits = presets.named(case["preset"]).blocks
+        seconds = limits.wallet_seconds + limits.sign_seconds + limits.validate_seconds
+        measured = isolation.call(
+            "pqchain.bench.blocks:measured_case",
+            locations=list(dict.fromkeys(filter(None, locations))),
+            limit_seconds=seconds + isolation.run_limit_seconds(), implementations=used, **case,
+        )  # fmt: skip
+    elif measured is None:
+        measured = _measure(signers, **case)
+        if all(codes):
+            kept.put(stored, measured)
+    figures, rounds = measured
+    return figures, {int(count): times for count, times in rounds.items()}  # JSON has texts
 
 
 def measured_case(implementations: Mapping[str, str], **case: Any) -> tuple[dict[str, Any], Rounds]:

@@ -80,17 +80,11 @@ class Times:
 class Client(Protocol):
     """A verifier that times itself, in its own process and language."""
 
-    @property
-    def name(self) -> str:
-        """Name of the library."""
-
-    @property
-    def version(self) -> str:
-        """Version of the library."""
-
-    @property
-    def jit(self) -> bool:
-        """Whether its language compiles while it runs."""
+    name: str
+    """Name of the library."""
+    version: str
+    jit: bool
+    """Whether its language compiles while it runs."""
 
     def supports(self, algorithm: str) -> bool:
         """Return whether to ask for an algorithm. Raises Unsupported if the client cannot run."""
@@ -124,11 +118,6 @@ class TimedVerifier:
     """Given time of ecrecover on the machine of a given time; 0 if it is not known."""
     in_process: bool = False
     """Whether it is an implementation of pqchain, whose failure ends a run."""
-
-
-def given(source: str, seconds: float, anchor_seconds: float = 0.0) -> TimedVerifier:
-    """Return a verifier whose time the user gives."""
-    return TimedVerifier("given", lambda: Times(seconds), "", source, anchor_seconds)
 
 
 def in_process(
@@ -210,7 +199,8 @@ def own(name: str) -> TimedVerifier:
         return in_process(recoverer.implementation, calls)
     row = registry.get(name)
     if given_seconds := dict(row.given_seconds):
-        return given(row.source, given_seconds["verify"], given_seconds["anchor"])
+        times = Times(given_seconds["verify"])
+        return TimedVerifier("given", lambda: times, "", row.source, given_seconds["anchor"])
     signer = crypto.open_signer(row.name)
     if registry.implementation(signer.implementation).location:
         return TimedVerifier(signer.implementation, partial(_user_code_round, signer))

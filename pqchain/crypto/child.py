@@ -1,30 +1,25 @@
 """Child processes that answer lines with lines, with limits of time and output.
 
-All that a program started ends with it. What leaves the process group (setsid) is found by its
-environment on Linux; it is not ended if it clears its environment as well, or on other systems.
+All that a program started ends with it, unless it leaves the process group (setsid).
 """
 
 from __future__ import annotations
 
 import json
 import os
-import secrets
 import selectors
 import signal
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any
 
 MAX_LINE_BYTES = 1 << 20
 """Default maximum length of an answer to `Child.ask`."""
 
 _STDERR_TAIL_BYTES = 16 << 10
-
-_MARK = "PQCHAIN_CHILD"
-"""Environment variable by which processes are found that left the process group of a `Child`."""
 
 _MAX_NUMBER = 1 << 53
 """Bound of the numbers in answers: sums of them fit into 64 bits, and floats are exact."""
@@ -40,13 +35,9 @@ class Child:
         folder: Path | None = None,
         environment: dict[str, str] | None = None,
     ) -> None:
-        self._mark = secrets.token_hex(16)
-        # The marks of the processes above stay, so that each of them finds this one.
-        marks = f"{os.environ.get(_MARK, '')}{self._mark}"
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            bufsize=0, cwd=folder, env={**(environment or os.environ), _MARK: marks},
-            start_new_session=True,
+            bufsize=0, cwd=folder, env=environment, start_new_session=True,
         )  # fmt: skip
         self.wrote_more = False
         """Whether the program wrote to stdout after its last answer was read."""
@@ -126,7 +117,6 @@ class Child:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         code = self._process.wait()
-        _kill_marked(self._mark.encode(), self._process.pid)
         with suppress(BlockingIOError):
             self.wrote_more |= bool(os.read(self._stdout.fileno(), 1))
         with suppress(BlockingIOError):
@@ -137,25 +127,6 @@ class Child:
         self._stdout.close()
         self._stderr.close()
         return code if has_ended else None
-
-
-def _kill_marked(mark: bytes, first: int) -> None:
-    """Kill the processes with the mark in their environment; all started after process `first`."""
-    # Several scans, because such a process may start another one during a scan.
-    for _ in range(100):
-        found = False
-        for process in Path("/proc").glob("[0-9]*"):
-            # It may have ended, or belong to another user.
-            with suppress(OSError):
-                environment = (process / "environ").read_bytes()
-                if mark in environment:
-                    os.kill(int(process.name), signal.SIGKILL)
-                # Within execve a program has no environment yet; a kernel thread has no `exe`.
-                waits = not environment and int(process.name) > first
-                found |= mark in environment or (waits and bool((process / "exe").readlink()))
-        if not found:
-            return
-        sleep(0.002)
 
 
 def parse_answer(line: bytes, ident: int) -> dict[str, Any]:
