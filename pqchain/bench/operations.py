@@ -85,20 +85,11 @@ def measure(
             for cell in groups[name]:
                 if cell.status == "ok" and cell.implementation != GIVEN:
                     stored.append(run_round(cell, preset, index, preparing, kept))
-    name = f"run {machine.identifier()} {preset}"
-    earlier = kept.get(name) if stored and all(stored) else None
-    # The machine as it was then, and not its load and libraries now.
-    facts = earlier or machine.provenance()
-    if math.isfinite(kept.oldest_seconds):
-        oldest = datetime.fromtimestamp(kept.oldest_seconds, timezone.utc)
-        facts["date"] = oldest.isoformat(timespec="seconds")
-    elif stored:
-        kept.put(name, facts)
     builds = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
     clock = next((native.library(name) for name in builds if not crypto.obstacle(name)), None)
     provenance = machine.Provenance(
         {
-            **facts,
+            **_run_facts(preset, stored, kept),
             "preset": preset,
             "rounds": chosen.rounds,
             "message_bytes": MESSAGE_BYTES,
@@ -116,6 +107,20 @@ def measure(
     if warn:
         variation.announce(frame)
     return frame
+
+
+def _run_facts(preset: str, stored: list[bool], kept: KeptValues) -> dict[str, Any]:
+    """Return the provenance of a run; if all its rounds are kept, that of the earlier run."""
+    name = f"run {machine.identifier()} {preset}"
+    earlier = kept.get(name) if stored and all(stored) else None
+    # The machine as it was then, and not its load and libraries now.
+    facts: dict[str, Any] = earlier or machine.provenance()
+    if math.isfinite(kept.oldest_seconds):
+        oldest = datetime.fromtimestamp(kept.oldest_seconds, timezone.utc)
+        facts["date"] = oldest.isoformat(timespec="seconds")
+    elif stored:
+        kept.put(name, facts)
+    return facts
 
 
 def _frame(cells: Iterable[TimedCell], provenance: machine.Provenance) -> pd.DataFrame:
@@ -158,8 +163,8 @@ def _plan(
         for name in default if chosen is None else chosen:
             status = _status(row, name)
             for operation in (operation for operation in possible if operation in wanted):
-                is_decoding = operation == DECODE_KEY
-                state = _decoding(row, name, status) if is_decoding else status
+                is_decoding = operation == DECODE_KEY and status[0] == "ok"
+                state = _decoding(row, name) if is_decoding else status
                 cells.append(TimedCell(row, name, operation, *state))
     return cells
 
@@ -180,26 +185,21 @@ def _status(algorithm: Algorithm, implementation: str) -> tuple[str, str]:
         return "unsupported", f"{implementation} does not offer {algorithm.name}"
     try:
         crypto.open_scheme(algorithm, implementation)
-    except CryptoFailure as error:
-        return "failed", failure(error, implementation)
     except PqchainError as error:
-        return "unsupported", str(error)
+        is_failure = isinstance(error, CryptoFailure)
+        return "failed" if is_failure else "unsupported", failure(error, implementation)
     return "ok", algorithm.note(implementation)
 
 
-def _decoding(
-    algorithm: Algorithm, implementation: str, status: tuple[str, str]
-) -> tuple[str, str]:
-    """Return the status of decoding keys, given that of the other operations."""
-    if status[0] != "ok":
-        return status
+def _decoding(algorithm: Algorithm, implementation: str) -> tuple[str, str]:
+    """Return the status of decoding keys, if the other operations can be measured."""
     if implementation == GIVEN or registry.implementation(implementation).location:
         return "unsupported", "only native libraries of pqchain have decoded keys"
     try:
         native.KeyDecoder(crypto.open_signer(algorithm.name, implementation))
     except PqchainError as error:
         return "unsupported", str(error)
-    return status
+    return "ok", ""
 
 
 def _row(cell: TimedCell) -> dict[str, Any]:
