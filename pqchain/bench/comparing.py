@@ -252,41 +252,24 @@ def warnings(sides: Mapping[str, Mapping[str, Any]]) -> list[str]:
     ]
 
 
-_LABELS = {
-    "machine_id": "machine", "cpu_model": "processor", "cpu_count": "processors",
-    "pqchain": "pqchain", "commit": "commit", "python": "Python", "preset": "preset",
-    "date": "date",
-}  # fmt: skip
-
-
 def summary(sides: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return a line for each side with the facts in which the sides differ, and one of the rest."""
-    differing = [
-        name for name in _LABELS if len({str(facts.get(name)) for facts in sides.values()}) > 1
-    ]
+    """Return a line for each side with its provenance, and one of builds that differ."""
     lines = []
     for name, side in sides.items():
-        values = [*_texts(side, differing), f"{side['runs']} run{'s'[: side['runs'] > 1]}"]
-        if ratio := side["median_over_min"]:
-            values.append(f"median/min of verifications {ratio:.2f}")
-        lines.append(f"{name}: {', '.join(values)}")
-    first, *others = sides.values()
-    digests = first["libraries"]
+        commit = str(side["commit"])
+        # Seven digits of a commit, dates without their time zone.
+        dates = (date[:16].replace("T", " ") for date in str(side["date"]).split(" to "))
+        texts = (
+            f"{side['cpu_model']}, {side['cpu_count']} processors" * bool(side["cpu_model"]),
+            f"pqchain {side['pqchain']}", commit[:7] + "-dirty" * commit.endswith("-dirty"),
+            f"Python {side['python']}" * bool(side["python"]), f"preset {side['preset']}",
+            " to ".join(dates), f"{side['runs']} run{'s'[: side['runs'] > 1]}",
+            f"median/min of verifications {side['median_over_min'] or math.nan:.2f}",
+        )  # fmt: skip
+        lines.append(f"{name}: {', '.join(filter(None, texts))}")
+    builds = [side["libraries"] for side in sides.values()]
     if changed := [
-        name for name, of in digests.items()
-        if any(side["libraries"].get(name, of) != of for side in others)
-    ]:  # fmt: skip
+        name for name, of in builds[0].items() if any(row.get(name, of) != of for row in builds)
+    ]:
         lines.append(f"different builds: {', '.join(changed)}")
-    shared = _texts(first, [name for name in _LABELS if name not in differing])
-    return "\n".join([*lines, f"all sides: {', '.join(shared)}"])
-
-
-def _texts(facts: Mapping[str, Any], names: Sequence[str]) -> list[str]:
-    """Return known facts with labels: seven digits of a commit, dates without their time zone."""
-    texts = {name: str(facts[name]) for name in names if facts.get(name)}
-    if "commit" in texts:
-        texts["commit"] = texts["commit"][:7] + "-dirty" * texts["commit"].endswith("-dirty")
-    if "date" in texts:
-        dates = texts["date"].split(" to ")
-        texts["date"] = " to ".join(date[:16].replace("T", " ") for date in dates)
-    return [f"{_LABELS[name]} {text}" for name, text in texts.items()]
+    return "\n".join(lines)
