@@ -13,7 +13,7 @@ from pqchain.errors import UsageError
 from pqchain.render.table import Table
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 def compare(
@@ -125,8 +125,6 @@ def plot(
     if kind == "sizes":
         names = () if file is None or algorithm else runs.rows_of(file, (), [])["algorithm"]
         source = console.algorithm_names(algorithm or dict.fromkeys(names), added) or None
-    elif kind == "cost_on_chains":
-        source = _cost_on_chains(file, algorithm, added)
     elif file is None:
         raise UsageError(f"{kind} needs a file; name a table saved by pqchain")
     else:
@@ -166,19 +164,3 @@ def _plot_arguments(kind: str, draw: Any, quantity: str | None) -> list[Any]:
     if quantity is None and positional[0].default is inspect.Parameter.empty:
         raise UsageError(f"{kind} needs --quantity; see `pqchain plot --help`")
     return [] if quantity is None else [quantity]
-
-
-def _cost_on_chains(file: Path | None, names: tuple[str, ...], added: list[str]) -> pd.DataFrame:
-    """Return the frame of a file, or one computed from the measurements that are in the file.
-
-    Without a file, from the reference measurements.
-    """
-    from pqchain import costs, results, study
-    from pqchain.bench import runs, stored
-
-    frame = stored.load() if file is None else results.load(file)
-    if file is not None and results.contract_of(frame).name == "cost-on-chains":
-        return runs.rows_of(file, names, added)
-    chosen = console.algorithm_names(names, added)
-    table = costs.from_frame(frame)
-    return study.cost_on_chains(table, chosen) if chosen else study.cost_on_chains(table)

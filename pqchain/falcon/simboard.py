@@ -2,13 +2,12 @@
 
 The pynq library and the driver run on it unchanged. Host memory and device memory are separate, as
 with caches: the core sees what was flushed, the host what was invalidated, so a driver that omits
-either gets a wrong result here too. `BoardFaults` injects faults. The core is the C++ kernel, which
-computes at once, or the netlist of the engine in RTL, cycle by cycle.
+either gets a wrong result here too. The core is the C++ kernel, which computes at once, or the
+netlist of the engine in RTL, cycle by cycle.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -34,19 +33,6 @@ _MEMORY = 0x10000000
 _PAGE = 0x4000
 
 
-@dataclass(frozen=True, slots=True)
-class BoardFaults:
-    """Injected faults of a simulated board."""
-
-    version: int | None = None
-    """Version that the core reports instead of the real one."""
-    hangs: bool = False
-    flips: bool = False
-    """Whether one coefficient of every response is changed."""
-    core: str = VLNV
-    """Name of the core that the board reports."""
-
-
 class SimulatedDevice(pynq.Device):  # type: ignore[misc]
     """Simulated board; `events` records the driver's operations on it, in order."""
 
@@ -57,14 +43,13 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         """Return no devices, so that pynq never selects a simulated board by itself."""
         return []
 
-    def __init__(self, faults: BoardFaults = BoardFaults(), *, core: str = "kernel") -> None:
+    def __init__(self, *, core: str = "kernel") -> None:
         """Create a board with a core of `CORES`. Raises Unsupported if the netlist is not built."""
         one_of("core", core, CORES)
         super().__init__("pqchain-simboard")
         self._core: Any = Netlist() if core == "rtl" else _Kernel()
         self.name = "pqchain simulated board"
         self.capabilities = {"REGISTER_RW": True}
-        self.faults = faults
         self.events: list[tuple[Any, ...]] = []
         self._memory: dict[int, bytearray] = {}
         self._next = _MEMORY
@@ -78,7 +63,7 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
             for name, offset in offsets.items()
         }
         core = {
-            "fullpath": "falcon_sign_0", "type": self.faults.core, "phys_addr": BASE,
+            "fullpath": "falcon_sign_0", "type": VLNV, "phys_addr": BASE,
             "addr_range": 0x10000, "state": None, "registers": registers, "parameters": {},
             "interrupts": {}, "gpio": {}, "mem_id": "s_axi_control", "driver": None,
         }  # fmt: skip
@@ -128,24 +113,14 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
             # Runs the clock to the end of the attempt, so that polling takes one turn.
             self._core.run(MAX_CYCLES)
         value = self._core.read(name) if name else 0
-        if name == "CTRL" and value & core.DONE and self.faults.flips:
-            low, high = (self._core.read(f"response_{half}") for half in (1, 2))
-            # Nothing is mapped at the address when only the version was asked for.
-            if response := self._memory.get(low | high << 32):
-                response[0] ^= 1
-        if name == "version" and self.faults.version is not None:
-            value = self.faults.version
         return value.to_bytes(4, "little")[:length]
 
     def write_registers(self, address: int, data: bytes) -> None:
-        """Write registers; the start bit runs the core, unless it hangs."""
+        """Write registers; the start bit runs the core."""
         name, value = _NAMES.get(address - BASE), int.from_bytes(bytes(data), "little")
         if name == "CTRL" and value & core.START:
             self.events.append(("start", self._core.read("logn")))
-        if self.faults.hangs:
-            if isinstance(self._core, _Kernel):
-                self._core.hang()
-        elif name:
+        if name:
             self._core.write(name, value)
 
 
@@ -159,9 +134,6 @@ class _Kernel:
 
     def run(self, most_cycles: int) -> None:
         pass
-
-    def hang(self) -> None:
-        self._registers["CTRL"] = core.START  # started, and never done or idle again
 
     def read(self, register: str) -> int:
         value = self._registers[register]

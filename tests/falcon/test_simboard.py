@@ -35,20 +35,48 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 
-SOUND = simboard.BoardFaults()
 CORES = pytest.mark.parametrize("core", simboard.CORES)
 
 
-def board(faults=SOUND, core="kernel"):
+class FaultyDevice(simboard.SimulatedDevice):
+    """Simulated board with another core, a core that hangs, or changed responses."""
+
+    def __init__(self, *, version=None, hangs=False, flips=False, name=overlay.VLNV, **core):
+        self.version, self.hangs, self.flips, self.core_name = version, hangs, flips, name
+        super().__init__(**core)
+
+    def get_bitfile_metadata(self, bitfile_name, partial=False):
+        found = super().get_bitfile_metadata(bitfile_name, partial)
+        found.ip_dict["falcon_sign_0"]["type"] = self.core_name
+        return found
+
+    def invalidate(self, bo, *place):
+        self._memory[bo][0] ^= self.flips
+        super().invalidate(bo, *place)
+
+    def read_registers(self, address, length):
+        if self.version is not None and address == simboard.BASE + registers.OFFSETS["version"]:
+            return self.version.to_bytes(4, "little")
+        return super().read_registers(address, length)
+
+    def write_registers(self, address, data):
+        if not self.hangs:
+            super().write_registers(address, data)
+        elif isinstance(self._core, simboard._Kernel):
+            # Started, and never done or idle again.
+            self._core._registers["CTRL"] = falcon_core.START
+
+
+def board(core="kernel", **faults):
     """Return a simulated board; skip if its netlist cannot be built."""
     if core == "rtl":
         need_netlist()
-    return simboard.SimulatedDevice(faults, core=core)
+    return FaultyDevice(core=core, **faults)
 
 
-def board_signer(faults=SOUND, degree=512, core="kernel", **options):
+def board_signer(degree=512, core="kernel", faults=None, **options):
     """Return a signer on a simulated board, the board, and a secret key."""
-    device = board(faults, core)
+    device = board(core, **(faults or {}))
     signer = FalconSigner(degree, "simboard", device=device, **options)
     return signer, device, signer.generate_keypair()[1]
 
@@ -109,8 +137,8 @@ def test_buffers_are_flushed_before_the_start_and_invalidated_after_it(core: str
 @pytest.mark.parametrize("fault", ["flush", "invalidate", "flips"])
 def test_bad_signature_from_the_board_is_not_returned(fault, core, monkeypatch):
     """Flipped bits, and a forgotten flush or invalidation."""
-    faults = simboard.BoardFaults(flips=fault == "flips")
-    signer, device, secret_key = board_signer(faults, core=core)
+    faults = {"flips": fault == "flips"}
+    signer, device, secret_key = board_signer(core=core, faults=faults)
     if fault != "flips":
         monkeypatch.setattr(device, fault, lambda *arguments: None)
     with pytest.raises(BadBoardSignature, match="invalid signature"):
@@ -120,14 +148,14 @@ def test_bad_signature_from_the_board_is_not_returned(fault, core, monkeypatch):
 @CORES
 def test_hung_core_times_out(core: str) -> None:
     with pytest.raises(BoardTimeout, match=r"within 0.05 s"):
-        board_signer(simboard.BoardFaults(hangs=True), core=core, timeout_seconds=0.05)
+        board_signer(core=core, faults={"hangs": True}, timeout_seconds=0.05)
 
 
 @CORES
 def test_only_buffers_of_a_running_core_are_kept(core: str) -> None:
     """Writes to a hung core in RTL are lost, so it never starts."""
     signer, device, secret_key = board_signer(core=core, timeout_seconds=0.05)
-    device.faults = simboard.BoardFaults(hangs=True)
+    device.hangs = True
     device.events.clear()
     with pytest.raises(BoardTimeout):
         signer.sign(b"message", secret_key)
@@ -140,11 +168,11 @@ def test_only_buffers_of_a_running_core_are_kept(core: str) -> None:
     ("fault", "said"),
     [
         ({"version": 7}, "0x00000007"),
-        ({"core": "xilinx.com:hls:fft:1.0"}, r"xilinx\.com:hls:fft:1\.0"),
+        ({"name": "xilinx.com:hls:fft:1.0"}, r"xilinx\.com:hls:fft:1\.0"),
     ],
 )
 def test_another_design_is_rejected_before_a_key_is_sent(fault: dict[str, Any], said: str) -> None:
-    device = board(simboard.BoardFaults(**fault))
+    device = board(**fault)
     with pytest.raises(WrongBitstream, match=said):
         FalconSigner(512, "simboard", device=device)
     assert not [event for event in device.events if event[0] == "flush"]
