@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ from pqchain.checks import integer
 from pqchain.errors import UsageError
 from pqchain.figures import Figure, Unit
 from pqchain.installation import VERSION
+from pqchain.render import terminal
 from pqchain.render.table import Column, Table
 from pqchain.study import chain as limits
 from pqchain.study import text, validation
@@ -141,14 +141,11 @@ class Answer:
 
     def text(self, width: int = 80) -> str:
         """Return the answer for a terminal: warnings, eight statements, and a sentence to cite."""
-        blocks = [self.title, *(f"! {line}" for line in self.warnings), ""]
-        lines = [line for block in blocks for line in _wrapped(block, width, 2) or [""]]
-        for subject, statement in self.statements.items():
-            lines += _wrapped(f"{subject:<{_INDENT}}{statement}", width, _INDENT)
+        lines = [self.title, *(f"! {line}" for line in self.warnings), ""]
+        lines += [f"{name:<{_INDENT}}{statement}" for name, statement in self.statements.items()]
         known = self.inline.times
-        age = f"Times: {known.origin}." if known.date else ""
-        end = [*_wrapped(age, width, 0), *_wrapped(self.sentence, width, 0)]
-        return "\n".join([*lines, "", *end])
+        lines += ["", *([f"Times: {known.origin}."] if known.date else []), self.sentence]
+        return terminal.wrapped("\n".join(lines), width)
 
     def data(self) -> dict[str, Any]:
         """Return the answer as JSON types."""
@@ -272,12 +269,6 @@ def _capacity_today(today: Findings) -> float:
 
 def _capital(line: str) -> str:
     return f"{line[0].upper()}{line[1:]}"
-
-
-def _wrapped(line: str, width: int, indent: int) -> list[str]:
-    return textwrap.wrap(
-        line, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
-    )
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:

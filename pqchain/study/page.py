@@ -13,7 +13,7 @@ from pqchain.errors import UsageError
 from pqchain.figures import Kind, humanize
 from pqchain.render import html
 from pqchain.render.html import Markup
-from pqchain.render.table import Column, Shown, Table
+from pqchain.render.table import Column, Table
 from pqchain.results.files import check_writable, write_atomically
 from pqchain.study import queueing, text
 from pqchain.study.analysis import Analysis
@@ -69,7 +69,7 @@ def markup(analysis: Analysis, opening: Sequence[str] = ()) -> str:
         html.element("p", QUESTION, class_="byline"),
         *([caution] if warnings else []),
         html.element("div", results, class_="verdict plain", role="status"),
-        _cards(findings),
+        text.main_table(findings).html(),
         html.element("p", times, class_="byline"),
         html.element("p", text.status(plan), class_="byline"),
     )
@@ -78,38 +78,22 @@ def markup(analysis: Analysis, opening: Sequence[str] = ()) -> str:
     return html.document(plan.title, contents, head, *body)
 
 
-def _cards(findings: Findings) -> Markup:
-    """Return the main figures of each scheme, side by side: a table of many would be too wide."""
-    table = text.main_table(findings)
-    names = [str(row[0]) for row in table.rows]
-    cards = []
-    for at, column in enumerate(table.columns[1:], start=1):
-        cells = (row[at] for row in table.rows)
-        values = (cell.text if isinstance(cell, Shown) else str(cell) for cell in cells)
-        title = html.element("h3", column.title)
-        pairs = html.pairs(zip(names, values, strict=True))
-        cards.append(html.element("div", title, pairs, class_="tally"))
-    return html.element("div", *cards, class_="tallies")
-
-
 def _folded(summary: str, table: Table) -> Markup:
     """Return a long table that is collapsed until the reader opens it."""
     return html.folded(f"{summary} ({len(table.rows)} rows)", table.html())
 
 
-def _figure(name: str, axes: Any, description: str, caption: str) -> Markup:
+def _figure(name: str, axes: Any, caption: str) -> Markup:
     svg = plots.figure_bytes(axes, "svg")
-    return html.figure(svg, identifier=f"figure-{name}", description=description, caption=caption)
+    return html.figure(svg, identifier=f"figure-{name}", description=caption, caption=caption)
 
 
 def _capacity(findings: Findings) -> Markup:
-    frame, baseline = findings.frame, findings.plan.chain.baseline
-    rows = frame[frame["quantity"] == "capacity_per_second"]
+    rows = findings.frame[findings.frame["quantity"] == "capacity_per_second"]
+    baseline, limits = findings.plan.chain.baseline, dict(findings.limits)
     return _figure(
         "capacity",
-        plots.plot_capacity(rows, dict(findings.limits), baseline=baseline),
-        "A bar for each scheme: transactions per second of full blocks, with interval, loss and "
-        "binding limit; the tables hold the values.",
+        plots.plot_capacity(rows, limits, baseline=baseline),
         "Capacity by scheme, with the binding limit and the interval of nine draws of ten.",
     )
 
@@ -118,8 +102,6 @@ def _load(curve: pd.DataFrame) -> Iterator[Markup]:
     yield _figure(
         "load",
         plots.plot_load(curve),
-        "Lines: mean latency by arrivals for each scheme, up to 98 % of its capacity; the table "
-        "below holds the values.",
         "Latency of a transaction by arrivals, with its wait in the queue: transactions arrive as "
         "a Poisson process, blocks take the oldest first (Spitzer's sum for the rest).",
     )
@@ -132,17 +114,14 @@ def _load(curve: pd.DataFrame) -> Iterator[Markup]:
 
 
 def _tornado(frame: pd.DataFrame) -> Iterator[Markup]:
-    output, algorithm = humanize(frame["output"].iloc[0]), frame["algorithm"].iloc[0]
+    output, algorithm, unit = frame.iloc[0][["output", "algorithm", "unit"]]
     yield _figure(
         "tornado",
         plots.plot_tornado(frame),
-        f"Bars: {output} with {algorithm} when one input at a time is halved or doubled; the table "
-        "below holds the values.",
-        f"Sensitivity of {output} with {algorithm}: each input halved and doubled. Inputs without "
-        "an effect are left out.",
+        f"Sensitivity of {humanize(output)} with {algorithm}: each input halved and doubled. "
+        "Inputs without an effect are left out.",
     )
     titles = {"low": "halved", "base": "as it is", "high": "doubled"}
-    unit = frame["unit"].iloc[0]
     values = (Column(title, numeric=True, key=key, unit=unit) for key, title in titles.items())
     yield _modelled(frame, [Column("input", show=humanize), *values], "The values of the plot.")
 
