@@ -13,6 +13,7 @@ from tqdm import tqdm
 from pqchain import results
 from pqchain.consensus import Network, Scenario, grid, lengths, named, run
 from pqchain.consensus.network import NAMES
+from pqchain.consensus.runs import failed
 from pqchain.costs import CostTable
 from pqchain.errors import DataError, PqchainError
 from pqchain.results import Contract
@@ -202,38 +203,23 @@ def _block_bytes(scenario: Scenario, count: int) -> int:
 
 def _run(entries: Sequence[Entry], *, progress: bool) -> pd.DataFrame:
     bar = tqdm(entries, disable=not progress, unit="scenario")
-    return LANDSCAPE.frame(_row(*entry) for entry in bar)
+    rows = (_row(*entry) for entry in bar)
+    return LANDSCAPE.frame({name: row[name] for name in LANDSCAPE.columns} for row in rows)
 
 
 def _row(question: str, setting: str, scenario: Scenario) -> dict[str, Any]:
     """Run a scenario and return its row, or a row with the reason why it cannot run here."""
     network = scenario.network
-    # Regional networks have the uplinks of their regions instead of one rate.
-    row = {
-        "algorithm": scenario.algorithm,
-        "nodes": scenario.nodes,
-        "seed": scenario.seed,
-        "block_bytes": scenario.block_bytes,
-        "question": question,
-        "setting": setting,
-        "delegates": scenario.delegate_count,
-        "rate_bits_per_second": math.nan if network.is_regional else network.rate_bits_per_second,
-        "costs": scenario.costs.origin(scenario.algorithm),
-        "scenario": scenario.identifier,
-    }
     try:
         result = run(scenario)
+        row = result.record(exact=result.transactions < MAX_EXACT_TRANSACTIONS)
+        row["throughput_per_second"] = row["transactions_per_block"] / row["latency_seconds"]
     except PqchainError as error:
-        return row | {"status": "unsupported", "reason": str(error)}
-    # The exact mean takes seconds for thousands of signatures of varying length, where the drawn
-    # number differs from it least.
-    exact = result.transactions < MAX_EXACT_TRANSACTIONS
-    fill = scenario.transactions_per_block() if exact else float(result.transactions)
+        row = failed(scenario, error)
     return row | {
-        "transactions_per_block": fill,
-        "latency_seconds": result.latency_seconds,
-        "throughput_per_second": fill / result.latency_seconds,
-        "spread_seconds": result.heights[0].spread_seconds,
-        "status": "ok",
-        "reason": "",
+        "question": question,
+        "setting": setting,
+        "block_bytes": scenario.block_bytes,
+        # Regional networks have the uplinks of their regions instead of one rate.
+        "rate_bits_per_second": (math.nan if network.is_regional else network.rate_bits_per_second),
     }

@@ -24,12 +24,9 @@ Mode = Literal["model", "virtual", "loopback", "netns", "cluster"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 """model: computed by `model.run`; the others are executed by `pqchain.delegates.run`."""
 
-KINDS = {
+KINDS: dict[str, Kind] = dict.fromkeys(MODES, Kind.MEASURED) | {
     "model": Kind.MODELLED,
     "virtual": Kind.REPLAYED,
-    "loopback": Kind.MEASURED,
-    "netns": Kind.MEASURED,
-    "cluster": Kind.MEASURED,
 }
 """Kind of the numbers of a run, by mode."""
 
@@ -217,23 +214,26 @@ class Run(ArrayEqMixin):
             f"{self.scenario.delegate_count} delegates, faulty ones included, lack the last one"
         )
 
-    def record(self, contract: Contract = RUNS) -> dict[str, Any]:
-        """Return the results as a row with the columns of `contract` (`RUNS` or `SWEEP`)."""
+    def record(self, contract: Contract = RUNS, *, exact: bool = True) -> dict[str, Any]:
+        """Return the results as a row with the columns of `contract` (`RUNS` or `SWEEP`).
+
+        With `exact` a model's transactions per block are the mean of what fits, not those drawn.
+        """
         scenario, final = self.scenario, len(self.final)
         of_scenario = ("algorithm", "nodes", "exchange", "proposal", "seed")
         row = {name: getattr(scenario, name) for name in of_scenario}
         row |= {name: getattr(self, name) for name in RUNS.columns if hasattr(self, name)}
         spreads = (height.spread_seconds for height in self.heights)
         per_block = self.transactions / final if final else math.nan
+        if exact and self.mode == "model":
+            per_block = scenario.transactions_per_block()
         row |= {
             "scenario": scenario.identifier,
             "costs": scenario.costs.origin(scenario.algorithm),
             "delegates": scenario.delegate_count,
             "network": scenario.network.law,
             "vote_phases": scenario.phases,
-            "transactions_per_block": (
-                scenario.transactions_per_block() if self.mode == "model" else per_block
-            ),
+            "transactions_per_block": per_block,
             "spread_seconds": max(filter(math.isfinite, spreads), default=math.nan),
             "final_blocks": final,
             "messages": scenario.messages(),
@@ -257,7 +257,7 @@ def frame(runs: Iterable[Run]) -> pd.DataFrame:
 
 def failed(scenario: Scenario, error: PqchainError) -> dict[str, Any]:
     """Return the result row of a scenario that cannot run here, with the error as its reason."""
-    row = Run(scenario=scenario, heights=()).record(SWEEP)
+    row = Run(scenario=scenario, heights=()).record(SWEEP, exact=False)
     reason = {"status": "unsupported", "reason": str(error)}
     return row | {"throughput_per_second": math.nan} | reason
 

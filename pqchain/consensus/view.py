@@ -9,7 +9,7 @@ message takes at least one nanosecond, so no event depends on itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -177,7 +177,8 @@ class Outcome(ArrayEqMixin):
     reached_ns: Array
     """When each node first received the block by gossip; empty for other laws."""
 
-    def before(self, deadline_ns: int) -> Outcome:
+    @classmethod
+    def before(cls, deadline_ns: int, *times: Any) -> Outcome:
         """Return an outcome with NEVER in place of times at or after the deadline."""
-        times = (getattr(self, part.name) for part in fields(self))
-        return Outcome(*(np.where(time < deadline_ns, time, NEVER) for time in times))
+        arrays = (np.asarray(values, dtype=np.int64) for values in times)
+        return cls(*(np.where(time < deadline_ns, time, NEVER) for time in arrays))

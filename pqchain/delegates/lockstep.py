@@ -132,7 +132,7 @@ class LockstepSimulation:
                 clock.at(delegate.releases_ns, self._wake, delegate)
         deadline_ns = self.builder.deadline_ns(height, proposer, now=now)
         clock.run(deadline_ns)
-        outcome = self._outcome().before(deadline_ns)
+        outcome = self._outcome(deadline_ns)
         values = np.full(self.setting.count, NO_BLOCK, dtype=np.int64)
         for delegate in self.live_delegates:
             rank, block = delegate.rank, delegate.block
@@ -144,15 +144,15 @@ class LockstepSimulation:
                 values[rank] = after - 2
         return outcome, values
 
-    def _outcome(self) -> Outcome:
-        times = {
-            name: np.array([getattr(row, name, NEVER) for row in self.delegates], dtype=np.int64)
+    def _outcome(self, deadline_ns: int) -> Outcome:
+        verified, prepared, final = (
+            [getattr(row, name, NEVER) for row in self.delegates]
             for name in ("verified_ns", "prepared_ns", "final_ns")
-        }
+        )
         if self.setting.serial:
             # The server of paper-serial reports verified copies, and the last one decides.
-            times["verified_ns"] = times["final_ns"].copy()
-        return Outcome(**times, reached_ns=np.array(self.network.reached, dtype=np.int64))
+            verified = final
+        return Outcome.before(deadline_ns, verified, prepared, final, self.network.reached)
 
     def _wake(self, delegate: Delegate) -> None:
         delegate.wake(self.clock.now)

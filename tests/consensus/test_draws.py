@@ -52,6 +52,6 @@ def test_compiled_arrivals_are_those_of_the_reference(loss, delay, heal, kind):
 
 def test_events_at_the_deadline_do_not_count() -> None:
     times = np.array([1, 5, 9])
-    before = Outcome(times, times, times, times).before(5)
+    before = Outcome.before(5, *[times] * 4)
     assert (before.final_ns == times).tolist() == [True, False, False]
-    assert before == Outcome(times, times, times, times).before(4)
+    assert before == Outcome.before(4, *[times] * 4)

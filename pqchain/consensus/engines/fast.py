@@ -47,11 +47,11 @@ def play(*views: View) -> list[tuple[int, Outcome]]:
     view = views[0]
     if view.link_times.uploads or view.link_times.processors:
         return events.EventSimulation(views).run()
-    outcome = _serial(view) if view.serial_pair_ns else _quorums(view)
-    return [(0, outcome.before(view.deadline_ns))]
+    times = _serial(view) if view.serial_pair_ns else _quorums(view)
+    return [(0, Outcome.before(view.deadline_ns, *times))]
 
 
-def _quorums(view: View) -> Outcome:
+def _quorums(view: View) -> tuple[Array, ...]:
     """Compute the times of votes and commits by iteration until they no longer change."""
     never = np.full(view.count, NEVER, dtype=np.int64)
     rows = Rows(view)
@@ -61,7 +61,7 @@ def _quorums(view: View) -> Outcome:
         # No votes are sent: a delegate appends the block when it has verified it.
         verified = rows.verified_without_votes()
         final = never if is_invalid else np.where(view.willing, verified, NEVER)
-        return Outcome(verified, never, final, reached)
+        return verified, never, final, reached
     voters = (view.willing | view.equivocates) & view.alive
     verified, prepared = rows.verified_without_votes(), never.copy()
     # Without commits, only votes that arrive before the block change when it is verified. Passes
@@ -89,7 +89,7 @@ def _quorums(view: View) -> Outcome:
         final = never
     elif view.phases < 2:
         final = quorum
-    return Outcome(verified, prepared, final, reached)
+    return verified, prepared, final, reached
 
 
 def _send_block(view: View, rows: Rows) -> Array:
@@ -207,7 +207,7 @@ def _bases(view: View, votes: Array, commits: Array) -> Array:
     return bases.reshape(2, count)
 
 
-def _serial(view: View) -> Outcome:
+def _serial(view: View) -> tuple[Array, ...]:
     """Simulate the law "paper-serial"."""
     final = np.full(view.count, NEVER, dtype=np.int64)
     if view.alive[view.proposer] and view.values[view.proposer] != NO_BLOCK:
@@ -217,7 +217,7 @@ def _serial(view: View) -> Outcome:
             view.side, view.disturbance.as_tuple(VOTE), final,
         )  # fmt: skip
     never = np.full(view.count, NEVER, dtype=np.int64)
-    return Outcome(final, never, final.copy(), np.zeros(0, dtype=np.int64))
+    return final, never, final, np.zeros(0, dtype=np.int64)
 
 
 @compiled

@@ -168,8 +168,7 @@ class _Height:
     def outcome(self) -> Outcome:
         """Return the times up to the deadline."""
         times = (self.verified, self.prepared, self.final, self.reached)
-        outcome = Outcome(*(np.array(values, dtype=np.int64) for values in times))
-        return outcome.before(self.view.deadline_ns)
+        return Outcome.before(self.view.deadline_ns, *times)
 
     # Delegates.
 
@@ -391,7 +390,4 @@ def _play_serial(view: View) -> Outcome:
         env.process(serve())
     env.run(until=None if view.deadline_ns == NEVER else view.deadline_ns)
     final = [max(times) if times and len(times) >= needed else NEVER for times in copies]
-    never = np.full(view.count, NEVER, dtype=np.int64)
-    verified = np.array(final, dtype=np.int64)
-    outcome = Outcome(verified, never, verified.copy(), np.zeros(0, dtype=np.int64))
-    return outcome.before(view.deadline_ns)
+    return Outcome.before(view.deadline_ns, final, [NEVER] * view.count, final, [])
