@@ -39,14 +39,7 @@ def history() -> Any:
     return pq.plots.plot_history(pq.bench.concat_runs(runs))
 
 
-def links() -> Any:
-    """Return the plot of a sweep in simulated time."""
-    ways = ("quic", "quic-one-stream", "quic-cubic")
-    frame = pq.reencode.sweep(bits_per_second=(1e8,), delay_seconds=(0.0, 20e-3), ways=ways)
-    return pq.plots.plot_links(frame)
-
-
-OTHERS = {draw.__name__: draw for draw in (cost_on_chains, history, links)}
+OTHERS = {draw.__name__: draw for draw in (cost_on_chains, history)}
 """Plots that no notebook shows."""
 
 

@@ -24,7 +24,7 @@ Mode = Literal["model", "virtual", "loopback", "netns", "cluster"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 """model: computed by `model.run`; the others are executed by `pqchain.delegates.run`."""
 
-KINDS: dict[str, Kind] = dict.fromkeys(MODES, Kind.MEASURED) | {
+KINDS: Mapping[str, Kind] = dict.fromkeys(map(str, MODES), Kind.MEASURED) | {
     "model": Kind.MODELLED,
     "virtual": Kind.REPLAYED,
 }

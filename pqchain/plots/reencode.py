@@ -1,4 +1,4 @@
-"""Plots of re-encoding: times of phases, streams and transports, and the effect of links."""
+"""Plots of re-encoding: times of phases, streams and transports."""
 
 from __future__ import annotations
 
@@ -21,17 +21,6 @@ _PHASES = {
     "other": ("line", ""),
 }
 """Colour and hatching by phase; hatching makes them distinct in grey."""
-
-_WAYS = {
-    "quic": "QUIC with NewReno",
-    "tcp": "TCP with TLS",
-    "quic-one-stream": "NewReno, one stream",
-    "quic-cubic": "QUIC with CUBIC",
-    "quic-bbr": "QUIC with BBR",
-    "quic-fresh": "NewReno, new sessions",
-    "quic-0-rtt": "NewReno, 0-RTT",
-}
-"""Configurations of `reencode.sweeps.WAYS` by their congestion control, streams and sessions."""
 
 _MODES = {"virtual": "in simulated time", "netns": "between network namespaces"}
 
@@ -197,41 +186,3 @@ def _mean(repeats: int) -> str:
 
 def _where(mode: str) -> str:
     return _MODES.get(mode, f"on {mode}")
-
-
-def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the transfer time of each transport variant, a row for each kind of link.
-
-    Takes a `reencode.sweep` frame, with the columns way, mode, bits_per_second, delay_seconds,
-    loss, transfer_seconds, low_seconds, high_seconds, wire_limit_seconds, blocks, block_bytes
-    and repeats. Whiskers go from the shortest to the longest run; a tick shows the limit of
-    the link. Raises DataError, UsageError.
-    """
-    canvas.require(frame, f"way mode bits_per_second delay_seconds loss {_TIMES}")
-    canvas.require(frame, "blocks block_bytes repeats")
-    conditions = ["bits_per_second", "delay_seconds", "loss"]
-    links = [_link(*link) for link in zip(*(frame[name] for name in conditions), strict=True)]
-    seconds, repeats = frame["transfer_seconds"], frame["repeats"].max()
-    renamed = {"transfer_seconds": "value", "low_seconds": "low", "high_seconds": "high"}
-    drawn = frame.rename(columns=renamed).assign(
-        algorithm="", row=links, operation=frame["way"].map(_WAYS), text=seconds.map(SECONDS.text)
-    )
-    sizes = frame[["blocks", "block_bytes"]].drop_duplicates().itertuples(index=False)
-    notes = [f"transfer: {blocks} blocks of {BYTES.text(size)}" for blocks, size in sizes]
-    notes += ["dotted: limit of the link", "rate, delay and loss of each direction"]
-    notes += [marks.RUNS] if repeats > 1 else []
-    label = f"time of a transfer, {_mean(repeats)}{_where(frame['mode'].iloc[0])}"
-    axes = dots.dots(drawn, label, *notes, ax=ax, hue="operation")
-    limits = drawn.groupby("row", sort=False)["wire_limit_seconds"].max()
-    for level, limit in zip(axes.get_yticks(), limits, strict=True):
-        ends = level - 0.4, level + 0.4
-        axes.vlines(limit, *ends, color=canvas.INK, linestyle=":", linewidth=1.4)
-    times = drawn.set_index(drawn["operation"] + ", " + drawn["row"])["value"]
-    canvas.headline(axes, marks.extremes("Time of a transfer", times, SECONDS.text))
-    return axes
-
-
-def _link(rate: float, delay: float, loss: float) -> str:
-    space = figures.NARROW_SPACE
-    link = f"{rate / 1e6:g}{space}Mbit/s, {1e3 * delay:g}{space}ms delay"
-    return f"{link}, {100 * loss:g}{space}% loss"

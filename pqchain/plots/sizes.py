@@ -100,16 +100,12 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
 
     Takes a measurement frame and uses the fastest implementation of each signature scheme; sizes
     are those of the registry. The size of a mark is the NIST level. Whiskers go from the fastest
-    sample to the 95th percentile. Several runs are joined by a line for each scheme. Raises
-    DataError, and UsageError if no verification was measured.
+    sample to the 95th percentile. Raises DataError, and UsageError if no verification was measured.
     """
     needed = "algorithm implementation operation median_seconds min_seconds p95_seconds status"
     canvas.require(measurements, needed)
     fine = measurements[(measurements["operation"] == "verify") & (measurements["status"] == "ok")]
-    runs = list(dict.fromkeys(fine["run"])) if "run" in fine else [""]
-    several = len(runs) > 1
-    if not several:
-        dots.reject_duplicates(fine.assign(row=fine["algorithm"]), "median_seconds")
+    dots.reject_duplicates(fine.assign(row=fine["algorithm"]), "median_seconds")
     order = {name: place for place, name in enumerate(ALGORITHMS)}
     chosen = [row for row in algorithms_of(fine) if row.kind == "signature"]
     chosen.sort(key=lambda row: order.get(row.name, len(order)))
@@ -117,39 +113,31 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
         raise UsageError(
             "measurements must have a verification with status 'ok'; got none. Measure signatures."
         )
-    fine = fine.assign(run=fine.get("run", "")).sort_values("median_seconds", kind="stable")
-    fastest = fine.drop_duplicates(["algorithm", "run"]).set_index("algorithm")
+    fine = fine.sort_values("median_seconds", kind="stable")
+    fastest = fine.drop_duplicates("algorithm").set_index("algorithm")
     points: dict[str, tuple[float, float]] = {}
     whiskers: list[tuple[float, float]] = []
     with canvas.canvas(ax, 4.6) as axes:
         axes.set(xscale="log", yscale="log")
         for row in chosen:
-            size, times = row.public_key_bytes + row.signature_bytes, fastest.loc[[row.name]]
-            medians = times["median_seconds"]
-            low, high = (times["min_seconds"].min(), times["p95_seconds"].max())
-            if several:
-                low, high = medians.min(), medians.max()
+            size = row.public_key_bytes + row.signature_bytes
+            median, *ends = (
+                float(fastest[f"{name}_seconds"][row.name]) for name in ("median", "min", "p95")
+            )
             style = marks.mark_of(row.name).style(5.5 + 0.7 * row.nist_level)
             style |= props(linestyle="none", label=row.name, zorder=3)
             style |= props(markeredgecolor=style["color"])
-            whiskers += [(size, low), (size, high)]
-            axes.plot([size] * 2, [low, high], color=style["color"], linewidth=1.3, alpha=0.75)
-            for run, median in zip(times["run"], medians, strict=True):
-                if several:
-                    colour, marker = canvas.look(runs.index(run))
-                    style |= props(color=colour, marker=marker, label=str(run))
-                    style |= props(markerfacecolor=colour, markeredgecolor=colour)
-                axes.plot(size, median, **style)
-            points[dots.labelled(row)] = (size, float(medians.min()))
+            whiskers += [(size, end) for end in ends]
+            axes.plot([size] * 2, ends, color=style["color"], linewidth=1.3, alpha=0.75)
+            axes.plot(size, median, **style)
+            points[dots.labelled(row)] = (size, median)
         axes.margins(0.12, 0.12)
         marks.log_ticks(axes, "x", marks.with_prefix("B"))
         marks.log_ticks(axes, "y", marks.brief)
         marks.grid(axes)
-        note = "" if several else f"larger mark: higher NIST level; {marks.SAMPLES}"
-        canvas.x_label(axes, "public key and signature", note)
+        notes = "larger mark: higher NIST level", marks.SAMPLES
+        canvas.x_label(axes, "public key and signature", *notes)
         axes.set_ylabel("time of a verification, median")
-        if several:
-            canvas.legend_above(axes, 2)
         seconds = pd.Series({name: time for name, (_, time) in points.items()})
         show = partial(SECONDS.text, digits=2)
         canvas.headline(axes, marks.extremes("Time of a verification", seconds, show))

@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from pqchain import plots
 from pqchain.bench import compare_runs
 from pqchain.consensus import landscape
-from pqchain.reencode import sweeps
 from pqchain.works import papers
 from pqchain.works.falcon_hls.work import table3
 from pqchain.works.pqdpol import rebuilt
@@ -21,14 +20,6 @@ PAPER = papers.costs("pqdpol")
 
 LONG = "SPHINCS+-SHA2-128f-simple"
 SCHEMES = ["Falcon-512", "ML-DSA-44", LONG, "Dilithium2"]
-
-_TEXTS = {"mode": "netns", "transport": "native", "streams": "single", "sessions": "kept"}
-
-LINK: dict[str, Any] = dict.fromkeys(sweeps.SWEEP.columns, 0) | _TEXTS
-LINK |= {"congestion": "reno", "bits_per_second": 1e7, "delay_seconds": 0.02, "loss": 0.02}
-LINK |= {"blocks": 4, "block_bytes": 300_000, "repeats": 3, "wire_limit_seconds": 0.5}
-LINK |= {"low_seconds": 0.9, "high_seconds": 1.1}
-"""Row of a sweep without `way` and `transfer_seconds`."""
 
 
 def grid(**axes: Any) -> pd.DataFrame:
@@ -71,15 +62,6 @@ def winners() -> pd.DataFrame:
     schemes = ["Falcon-512", "Dilithium2"]
     frame = landscape.contest(PAPER, algorithms=schemes, capacities=(50_000,), **settings)
     return landscape.winners(frame)
-
-
-def links() -> pd.DataFrame:
-    ways = ["tcp", "quic", "quic-one-stream", "quic-cubic", "quic-bbr", "quic-fresh", "quic-0-rtt"]
-    rows = grid(way=ways, delay_seconds=[0.0, 0.02, 0.2])
-    seconds = 1 + number(rows["way"]) / 3
-    return sweeps.SWEEP.frame(
-        LINK | row for row in rows.assign(transfer_seconds=seconds).to_dict("records")
-    )
 
 
 def machines() -> pd.DataFrame:
@@ -142,7 +124,6 @@ SAMPLES: dict[str, tuple[Any, ...]] = {
     "computers": (runs,),
     "cost_on_chains": (costs,),
     "history": (history,),
-    "links": (links,),
     "load": (load,),
     "networks": (networks,),
     "operation": (operation, "sign"),

@@ -4,11 +4,8 @@ import pytest
 
 from pqchain import plots
 from pqchain.errors import UsageError
-from pqchain.figures import NARROW_SPACE
-from pqchain.reencode import sweeps
 from tests import frames
 from tests.plots.common import caption, legend_texts, notes
-from tests.plots.samples import LINK
 
 
 def test_phases_of_a_run_fill_the_bar() -> None:
@@ -59,22 +56,3 @@ def test_transports_are_next_to_the_limit_of_the_link() -> None:
     verdicts = ["bound by the processor: all of it"] * len(table)
     label = notes(plots.plot_transports(table.assign(verdict=verdicts)))
     assert "limited by the processor: TCP with TLS and" in label
-
-
-def test_links_have_a_point_for_each_way() -> None:
-    rows = [
-        LINK | {"way": "tcp", "transfer_seconds": 2.0},
-        LINK | {"way": "quic", "transfer_seconds": 1.0},
-        LINK | {"way": "quic", "transfer_seconds": 4.0, "loss": 0.0},
-    ]
-    axes = plots.plot_links(sweeps.SWEEP.frame(rows))
-    points = {(line.get_label(), line.get_xdata()[0]) for line in axes.lines}
-    new_reno = "QUIC with NewReno"
-    assert points == {("TCP with TLS", 2.0), (new_reno, 1.0), (new_reno, 4.0)}
-    limits = [path[0][0] for lines in axes.collections for path in lines.get_segments()]
-    assert limits.count(0.5) == 2
-    texts = {text.get_text().replace(NARROW_SPACE, " ") for text in axes.texts}
-    assert texts == {"2.00 s", "1.00 s", "4.00 s"}
-    names = [label.get_text().replace(NARROW_SPACE, " ") for label in axes.get_yticklabels()]
-    assert names == ["10 Mbit/s, 20 ms delay, 2 % loss", "10 Mbit/s, 20 ms delay, 0 % loss"]
-    assert "between network namespaces" in notes(axes)
