@@ -211,7 +211,9 @@ class Delegate:
         else:
             # A copy of all-to-all counts as a vote for the block that it contains.
             digest = block.digest if block else message.body
-            self._count(CLASSES[message.kind], message.sender, digest, message.signature, now)
+            kind = CLASSES[message.kind]
+            self._add_vote(kind, self.view, message.sender, digest, message.signature)
+            self._check_quorum(now)
 
     def _propose(self) -> None:
         setting, store, lock = self.setting, self.store, self.store.record.lock
@@ -239,7 +241,9 @@ class Delegate:
             # An echoed vote is counted when it comes back.
             if not self.is_echoed and (CLASSES[kind] == COMMIT or not self.behaviour.equivocates):
                 vote = messages.decode(encoded[0], field_bytes=self.setting.field_bytes(kind))
-                self._count(CLASSES[kind], self.rank, block.digest, vote.signature, now)
+                own = CLASSES[kind], self.view, self.rank, block.digest, vote.signature
+                self._add_vote(*own)
+                self._check_quorum(now)
             self._send(kind, encoded)
 
         splits = self.behaviour.splits(self.proposer) and block.state is not None
@@ -327,10 +331,6 @@ class Delegate:
         lock = Lock(view, block.digest, block.data) if self.phases == 1 else record.lock
         self.store.save(replace(record, voted=view, lock=lock))
         return True
-
-    def _count(self, kind: int, rank: int, digest: bytes, signature: bytes, now: int) -> None:
-        self._add_vote(kind, self.view, rank, digest, signature)
-        self._check_quorum(now)
 
     def _add_vote(self, kind: int, view: int, rank: int, digest: bytes, signature: bytes) -> None:
         """Count a vote; only the first vote of a delegate in a view counts."""

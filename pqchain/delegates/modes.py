@@ -21,7 +21,6 @@ import os
 import re
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +121,7 @@ def run(
     with scratch_folder(_memory()) as temporary, bar:
         folder = temporary if log is None else log
         folder.mkdir(parents=True, exist_ok=True)
-        advance = partial(_advance, bar)
+        advance = bar.update
         if cluster is not None:
             result = cluster_driver.run(job, cluster, in_memory=True, progress=advance, folder=log)
         elif mode == "virtual":
@@ -150,10 +149,6 @@ def open_fork_server(scenario: Scenario, transport: str | None = None) -> ForkSe
         transport=transport or registry.default(),
     )
     return processes.open_fork_server(job)
-
-
-def _advance(bar: tqdm, count: int) -> None:
-    bar.update(count)
 
 
 def link(scenario: Scenario) -> Link:
@@ -249,11 +244,10 @@ def check_processes(nodes: int) -> None:
     if nodes <= MAX_PROCESSES and (free is None or needed <= free):
         return
     available = "" if free is None else f", of which {free / 1000:.1f} GB are available"
-    fitting = MAX_PROCESSES if free is None else (free - PARENT_MEGABYTES) // NODE_MEGABYTES
     raise UsageError(
-        f"nodes must be at most {max(1, min(fitting, MAX_PROCESSES))} as processes here; got "
-        f"{nodes}, which need about {needed / 1000:.1f} GB of memory{available}. Give fewer nodes, "
-        "or mode='virtual' (--mode virtual), which runs in one process."
+        f"nodes must be at most {MAX_PROCESSES} as processes, and fit into the memory; got "
+        f"{nodes}, which need about {needed / 1000:.1f} GB{available}. Give fewer nodes, or "
+        "mode='virtual' (--mode virtual), which runs in one process."
     )
 
 
@@ -310,6 +304,13 @@ def _of_result(
     # The last blocks of nodes that are behind differ without a fork.
     ended = [report for report in reports + observers if report["height"] == blocks]
     tips = frozenset(int(report["tip"], 16) for report in ended)
+    # Messages and bytes sent by the delegates, and processor seconds of all nodes, by height.
+    sent, steps = np.zeros((blocks, 2), np.int64), np.full((len(result.nodes), blocks), math.nan)
+    for report in by_rank.values():
+        sent += report["sent"]
+    for row, node in zip(steps, result.nodes, strict=True):
+        row[: len(node.cpu_steps)] = np.diff((0.0, *node.cpu_steps))
+    cpu_seconds = steps.sum(axis=0)
     load, origin, heights = PoolLoad(shared.scenario, shared.pool), 0, []
     # Heights that are not final count, too: they tell who lacks a block, and the last shows forks.
     for number in range(blocks):
@@ -332,19 +333,18 @@ def _of_result(
             blocks=tips if number + 1 == blocks else frozenset(),
             views=max(report["views"][number] for report in reports),
             spread_seconds=(last - min(entered)) / SECOND,
-            sent_messages=sum(_sent(node, number)[0] for node in delegates),
-            sent_bytes=sum(_sent(node, number)[1] for node in delegates),
-            cpu_seconds=sum(_step(node, number) for node in result.nodes),
+            sent_messages=int(sent[number, 0]),
+            sent_bytes=int(sent[number, 1]),
+            cpu_seconds=float(cpu_seconds[number]),
         )
         heights.append(height)
-    numbers = range(warm, blocks)
     return Run(
         scenario=scenario,
         heights=tuple(heights[warm:]),
         mode=mode,
         transport=transport,
-        sent_messages=sum(_sent(node, number)[0] for node in delegates for number in numbers),
-        sent_bytes=sum(_sent(node, number)[1] for node in delegates for number in numbers),
+        sent_messages=int(sent[warm:, 0].sum()),
+        sent_bytes=int(sent[warm:, 1].sum()),
         cpu_seconds=sum(height.cpu_seconds for height in heights[warm:complete])
         if warm
         else sum(node.cpu_seconds for node in result.nodes),
@@ -368,14 +368,3 @@ def _synchronised(node: NodeResult, blocks: int, kind: Any = _DelegateReport) ->
         if name.endswith("_ns")
     }
     return {**report, **times}
-
-
-def _sent(node: NodeResult, height: int) -> tuple[int, int]:
-    sent = (0, 0) if node.report is None else node.report["sent"][height]
-    return int(sent[0]), int(sent[1])
-
-
-def _step(node: NodeResult, height: int) -> float:
-    """Return the processor time of a node at a height in seconds, NaN if unknown."""
-    steps = (0.0, *node.cpu_steps)
-    return steps[height + 1] - steps[height] if height + 1 < len(steps) else math.nan

@@ -18,7 +18,7 @@ from pqchain.checks import integer
 from pqchain.errors import UsageError
 from pqchain.reencode import runs
 from pqchain.reencode.protocol.work import PHASES
-from pqchain.reencode.runs import ReplayOutcome, scenario_row
+from pqchain.reencode.runs import scenario_row
 from pqchain.reencode.scenario import MAX_REPEATS, STREAMS, ReplayScenario, Streams
 from pqchain.render.table import Column, Shown, Table
 from pqchain.results import Contract, machine
@@ -26,7 +26,6 @@ from pqchain.results.files import scratch_folder
 from pqchain.results.statistics import MAX_MEDIAN_OVER_MIN, median_interval
 from pqchain.wire.drivers import namespaces
 from pqchain.wire.drivers.cluster import Cluster
-from pqchain.wire.drivers.job import Progress
 from pqchain.wire.transports import registry
 
 RUN = Contract.of(
@@ -128,34 +127,44 @@ def replay(
         for kind in (kinds if repeat % 2 == 0 else kinds[::-1])
         for block, part in _parts(replace(scenario, streams=kind, seed=scenario.seed + repeat))
     ]
-    cluster: dict[str, Any] = {}
     rows: list[dict[str, Any]] = []
     nodes: list[dict[str, Any]] = []
     total = sum(part.transfer_bytes for _, _, part in plans)
     with (
-        tqdm(
-            total=total, unit="B", unit_scale=True, disable=not progress, desc="chunks", leave=False
-        ) as bar,
+        tqdm(total=total, unit="B", unit_scale=True, disable=not progress, leave=False) as bar,
         scratch_folder() as origins,
     ):
         for repeat, block, part in plans:
-            origin = None if part.mode == "cluster" else _prepare(part, block, origins)
-            outcome = _run(part, origin, bar.update, scheduler)
-            if part.mode == "cluster":
-                cluster = {"cluster": outcome.result.cluster}
+            with scratch_folder() as temporary:
+                folder = temporary / "nodes"
+                if part.mode != "cluster":
+                    # Hard links suffice as copies: stores replace files and never modify one.
+                    shutil.copytree(_prepare(part, block, origins), folder, copy_function=os.link)
+                outcome = runs.run(part, folder, progress=bar.update, scheduler=scheduler)
+            if outcome.result.failure is not None:
+                raise outcome.result.failure
+            # Nodes and transports form reference cycles, and the next run needs their memory.
+            gc.collect()
             position = {"repeat": repeat, "block": block}
             rows.append({**outcome.run_row(), **position})
             nodes += [{**row, **position} for row in outcome.node_rows()]
     frame = RUN.frame(rows)
     # A virtual run does not depend on the machine.
     provenance = {} if scenario.mode == "virtual" else machine.provenance()
-    where = "the workers of a cluster" if cluster else scenario.mode
+    where = "the workers of a cluster" if scenario.mode == "cluster" else scenario.mode
     run, modelled = f"everything, one process per node, on {where}", "nothing"
     if scenario.mode == "virtual":
         run = "every byte of QUIC, TLS and the codec; proofs of identity; files; hashes"
         modelled = "the clock; the link; how long decoding, encoding, hashing and files take"
-    about = {"scenario_id": scenario.id, "repeats": repeats, "run": run, "modelled": modelled}
-    frame.attrs["provenance"] = provenance | about | cluster
+    about: dict[str, Any] = {
+        "scenario_id": scenario.id,
+        "repeats": repeats,
+        "run": run,
+        "modelled": modelled,
+    }
+    if scenario.mode == "cluster":
+        about["cluster"] = outcome.result.cluster
+    frame.attrs["provenance"] = provenance | about
     return Replay(frame=frame, nodes=NODE.frame(nodes))
 
 
@@ -174,25 +183,6 @@ def _prepare(scenario: ReplayScenario, block: int, folder: Path) -> Path:
             shutil.rmtree(earlier)
         runs.prepare(scenario, origin, blocks=range(block, block + 1) if block >= 0 else None)
     return origin
-
-
-def _run(
-    scenario: ReplayScenario,
-    origin: Path | None,
-    progress: Progress,
-    scheduler: str | Cluster | None,
-) -> ReplayOutcome:
-    with scratch_folder() as temporary:
-        folder = temporary / "nodes"
-        if origin is not None:
-            # Hard links suffice as copies, because stores replace files and never modify one.
-            shutil.copytree(origin, folder, copy_function=os.link)
-        outcome = runs.run(scenario, folder, progress=progress, scheduler=scheduler)
-    if outcome.result.failure is not None:
-        raise outcome.result.failure
-    # Nodes and transports form reference cycles, and the next run needs their memory.
-    gc.collect()
-    return outcome
 
 
 def unsupported(scenario: ReplayScenario, reason: str) -> Replay:

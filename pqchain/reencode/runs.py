@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -171,11 +171,9 @@ def prepare(scenario: ReplayScenario, folder: Path, *, blocks: range | None = No
     _prepare(scenario, {node: folder / str(node) for node in range(scenario.nodes)}, blocks)
 
 
-def prepare_node(
-    index: int, folder: Path, *, scenario: Mapping[str, Any], faults: Mapping[str, str]
-) -> None:
-    """Store one node's chunk of every block in its folder; parameters are those of the job."""
-    _prepare(checks.typed(scenario, ReplayScenario, "the scenario"), {index: folder}, None)
+def prepare_node(index: int, folder: Path, *, scenario: ReplayScenario) -> None:
+    """Store one node's chunk of every block in its folder."""
+    _prepare(scenario, {index: folder}, None)
 
 
 def _prepare(scenario: ReplayScenario, folders: Mapping[int, Path], blocks: range | None) -> None:
@@ -195,15 +193,14 @@ def job(scenario: ReplayScenario) -> Job:
     if scenario.experiment == "reencode":
         failures.append(NodeFailure(scenario.failed_node, scenario.failure_seconds, "connected"))
     for fault in scenario.faults:
-        # A misbehaving node keeps running; it gets its fault as a parameter.
+        # A misbehaving node keeps running.
         if fault.kind not in BYZANTINE_FAULTS:
             down_seconds = fault.down_seconds if fault.kind == "restart" else None
             failures.append(NodeFailure(fault.node, fault.after_seconds, down_seconds=down_seconds))
-    kinds = {str(fault.node): fault.kind for fault in scenario.faults}
     return Job(
         factory="pqchain.reencode.protocol.node:build",
         prepare="pqchain.reencode.runs:prepare_node",
-        parameters={"scenario": asdict(scenario), "faults": kinds},
+        parameters={"scenario": scenario},
         begin=scenario.experiment == "exchange",
         failures=tuple(failures),
         **_columns(scenario, _SHARED_FIELDS),

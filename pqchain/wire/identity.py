@@ -7,12 +7,11 @@ public identities. Only this module and `crypto.classical` import cryptography.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import os
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache
-from typing import Any
 
 from pqchain.crypto import Signer, open_signer, unavailable_reason
 from pqchain.crypto.classical import ed25519_bytes
@@ -90,10 +89,11 @@ def generate(count: int, *, algorithm: str = "auto", seed: int | None = None) ->
 def _generate(index: int, signer: Signer, seed: bytes) -> Identity:
     from cryptography import x509
     from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ed25519
     from cryptography.x509.oid import NameOID
 
-    draw = Stream(b"keys", seed) if seed else None
-    key = _ed25519_key(draw)
+    draw = Stream(b"keys", seed) if seed else os.urandom
+    key = ed25519.Ed25519PrivateKey.from_private_bytes(draw(32))
     host = server_name(index)
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
     certificate = (
@@ -108,8 +108,9 @@ def _generate(index: int, signer: Signer, seed: bytes) -> Identity:
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
         .sign(key, None)
     )
-    if signer.algorithm.name == "Ed25519" and draw is not None:
-        public_key, secret_key = ed25519_bytes(_ed25519_key(draw))
+    if signer.algorithm.name == "Ed25519":
+        own_key = ed25519.Ed25519PrivateKey.from_private_bytes(draw(32))
+        public_key, secret_key = ed25519_bytes(own_key)
     else:
         with seeded_randomness(seed, b"signature keys") if seed else nullcontext():
             public_key, secret_key = signer.generate_keypair()
@@ -123,14 +124,6 @@ def _generate(index: int, signer: Signer, seed: bytes) -> Identity:
     )
     key_pem = key.private_bytes(encoding.PEM, serialization.PrivateFormat.PKCS8, no_password)
     return Identity(public=public, certificate_key_pem=key_pem, secret_key=secret_key, seed=seed)
-
-
-def _ed25519_key(draw: Callable[[int], bytes] | None) -> Any:
-    from cryptography.hazmat.primitives.asymmetric import ed25519
-
-    if draw is None:
-        return ed25519.Ed25519PrivateKey.generate()
-    return ed25519.Ed25519PrivateKey.from_private_bytes(draw(32))
 
 
 def server_name(index: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -171,16 +171,18 @@ class Recoder:
 
 
 class ChunkServer:
-    """Chunk server of a node; `fault` injects a fault: "corrupt", "stall", or "" for none."""
+    """Chunk server of a node, with the faults that the scenario has for it."""
 
-    def __init__(self, context: NodeContext, manifests: Sequence[Manifest], fault: str) -> None:
-        self._context, self._fault = context, fault
+    def __init__(self, context: NodeContext, manifests: Sequence[Manifest]) -> None:
+        self._context = context
+        faults = context.scenario.faults
+        self._faults = {fault.kind for fault in faults if fault.node == context.index}
         self._sizes = {manifest.block_hash: manifest.chunk_bytes for manifest in manifests}
         self.ends = context.scenario.streams == "multiplexed"
         """Whether an answer ends its channel."""
         self.cache: dict[_Name, Bytes] = {}
         """Requested chunks; cleared when all members have confirmed the new code."""
-        self._waiting: dict[_Name, list[tuple[int, Key]]] = {}
+        self._waiting: defaultdict[_Name, list[tuple[int, Key]]] = defaultdict(list)
         """Requests that wait for a chunk's file: peer and channel of each."""
         self.waiting: Counter[int] = Counter()
 
@@ -192,13 +194,11 @@ class ChunkServer:
         # An unknown block, or more waiting requests of one peer than are kept in memory.
         elif block not in self._sizes or self.waiting[peer] >= MAX_WAITING:
             self._send_none(key)
-        elif name in self._waiting:
-            self._waiting[name].append((peer, key))
-            self.waiting[peer] += 1
         else:
-            self._waiting[name] = [(peer, key)]
             self.waiting[peer] += 1
-            self._context.add(self._read(name))
+            self._waiting[name].append((peer, key))
+            if len(self._waiting[name]) == 1:
+                self._context.add(self._read(name))
 
     def _send_none(self, key: Key) -> None:
         self._context.transport.send(*key, pack({"type": "none"}), end=self.ends)
@@ -216,7 +216,7 @@ class ChunkServer:
             for key in self._pop_waiting(name):
                 self._send_none(key)
             return
-        if self._fault == "corrupt":
+        if "corrupt" in self._faults:
             chunk = chunk.copy()
             chunk[len(chunk) // 2] ^= 1
         self.cache[name] = chunk
@@ -231,7 +231,7 @@ class ChunkServer:
     def _send_chunk(self, key: Key, name: _Name) -> None:
         transport, view = self._context.transport, self.cache[name].data
         transport.send(*key, pack({"type": "chunk", "bytes": len(view)}))
-        if self._fault == "stall":
+        if "stall" in self._faults:
             transport.send(*key, view[: len(view) // 2])
         else:
             transport.send(*key, view, end=self.ends)

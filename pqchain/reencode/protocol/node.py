@@ -21,7 +21,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pqchain.checks import typed
 from pqchain.errors import DataError, PqchainError
 from pqchain.reencode.protocol.chunks import Fetcher
 from pqchain.reencode.protocol.gather import ChunkServer, Gather, Recoder
@@ -50,10 +49,8 @@ class ReencodingNode:
         scenario: ReplayScenario,
         chunks: ChunkStore,
         transport: Transport,
-        *,
-        fault: str = "",
     ) -> None:
-        """Read the store; `fault` injects a fault: "stall", "corrupt", or "" for none."""
+        """Read the store."""
         self.index = index
         self.error: PqchainError | None = None
         self.placement: Placement | None = None
@@ -71,7 +68,7 @@ class ReencodingNode:
         )
         self._recoder = Recoder(context, self._finish_block)
         self._fetcher = Fetcher(context, self._peers, self._recoder, self._fail)
-        self._server = ChunkServer(context, self._manifests, fault)
+        self._server = ChunkServer(context, self._manifests)
 
     def start(self, now: float) -> None:
         """Start the node: initialise the peers and dial them."""
@@ -377,14 +374,7 @@ class ReencodingNode:
 
 
 def build(
-    index: int,
-    transport: Transport,
-    folder: Path,
-    *,
-    scenario: Mapping[str, Any],
-    faults: Mapping[str, str],
+    index: int, transport: Transport, folder: Path, *, scenario: ReplayScenario
 ) -> ReencodingNode:
-    """Create a node from a scenario as plain JSON; `faults` has the node's index as key."""
-    settings = typed(scenario, ReplayScenario, "the scenario")
-    fault = faults.get(str(index), "")
-    return ReencodingNode(index, settings, ChunkStore(folder), transport, fault=fault)
+    """Create a node for a driver."""
+    return ReencodingNode(index, scenario, ChunkStore(folder), transport)
