@@ -159,14 +159,6 @@ class Placement:
         """Return the placement as plain JSON."""
         return {"epoch": self.epoch, "leader": self.leader, "members": list(self.members)}
 
-    @classmethod
-    def from_plain(cls, plain: Any) -> Placement:
-        """Create a placement from plain JSON. Raises DataError for malformed input."""
-        try:
-            return cls(int(plain["epoch"]), int(plain["leader"]), tuple(map(int, plain["members"])))
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"{plain!r:.100} is not a placement: {error}") from error
-
 
 class Confirmations:
     """Digests of the manifests that each node has confirmed for each block."""

@@ -21,6 +21,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pqchain.checks import typed
 from pqchain.errors import DataError, PqchainError
 from pqchain.reencode.protocol.chunks import Fetcher
 from pqchain.reencode.protocol.gather import ChunkServer, Gather, Recoder
@@ -351,7 +352,7 @@ class ReencodingNode:
         if kind == "beat":
             self._peers.handle_heartbeat(peer, key, message)
             if message["plan"] is not None:
-                self._adopt(Placement.from_plain(message["plan"]))
+                self._adopt(typed(message["plan"], Placement, "the placement"))
             self._note_stored(peer, message)
         elif kind == "echo":
             self._peers.handle_echo(peer, message)

@@ -14,11 +14,12 @@ import os
 import re
 import shutil
 import uuid
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
+from pqchain.checks import typed
 from pqchain.errors import BadLength, DataError
 from pqchain.installation import MAX_JSON_BYTES, read_bytes
 from pqchain.reencode.storage import check_code, chunk_bytes
@@ -84,15 +85,8 @@ class Manifest:
             raise DataError(f"cannot read {path}: {error.strerror}. Restore it.") from error
         remedy = "restore it, or encode the block again"
         values = checksum.loads(text, str(path), remedy, version=("version", MANIFEST_VERSION))
-        if set(values) != {field.name for field in fields(cls)}:
-            raise DataError(
-                f"{path} has the fields {sorted(values)}, not those of a manifest. Restore it."
-            )
-        try:
-            tuples = {name: tuple(values[name]) for name in ("chunk_hashes", "members")}
-            return cls(**values | tuples)
-        except TypeError as error:
-            raise DataError(f"{path} has a value of a wrong type ({error}). Restore it.") from error
+        manifest: Manifest = typed(values, cls, str(path))
+        return manifest
 
 
 class ChunkStore:

@@ -101,11 +101,11 @@ def test_newest_epoch_is_read_and_old_ones_are_kept(stored):
         ({"version": 1}, "version 1, but this pqchain reads 3"),
         ({"version": None}, "version None"),
         ({"block_bytes": 999}, "is inconsistent"),
-        ({"block_bytes": "x"}, "wrong type"),
+        ({"block_bytes": "x"}, "wrong part: block_bytes"),
         ({"block_hash": "../../etc"}, "is inconsistent"),
         ({"chunk_hashes": ["00"] * 5}, "is inconsistent"),
         ({"members": [0, 0]}, "is inconsistent"),
-        ({"colour": "red"}, "has the fields"),
+        ({"colour": "red"}, "has a wrong part: colour"),
     ],
 )
 def test_broken_manifest_is_rejected(stored, change, message):
