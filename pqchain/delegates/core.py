@@ -166,10 +166,7 @@ class Delegate:
         if kind in VOTE_KINDS:
             digest, block = message.body, None
         elif kind in BLOCK_KINDS:
-            end = len(message.body) - self.setting.carried_bytes(message.height)
-            if not self._is_certified(message.height, message.body[end:]):
-                return "no quorum"
-            block = self._execute(message.body[:end])
+            block = self._execute(message.body)
             digest = block.digest
         else:
             return "unsolicited"
@@ -178,16 +175,6 @@ class Delegate:
         ):
             return "bad signature"
         return message, block
-
-    def _is_certified(self, height: int, data: bytes) -> bool:
-        """Return whether a proposal's certificate, if it must have one, is valid for the parent."""
-        if not data:
-            return True
-        view, votes = messages.decode_certificate(data)
-        if not self.setting.field_bytes(self.setting.final_vote):
-            return len(votes) >= self.setting.quorum
-        tip = self.store.state.tip
-        return self.setting.is_quorum(votes, self.setting.final_vote, height - 1, view, tip)
 
     def _execute(self, data: bytes) -> ReceivedBlock:
         """Return a block and the state after it; raise Malformed if it cannot be decoded."""
@@ -282,11 +269,6 @@ class Delegate:
         field, block = self.setting.field_bytes(kind), self.block
         digest = block.digest if block and block.data is data else header_of(data).hash()
         body = data if kind in BLOCK_KINDS else digest
-        if kind is MessageKind.PROPOSAL and self.setting.carried_bytes(self.height):
-            final = self.store.final(self.height - 1)
-            assert final is not None  # the parent is final at this delegate
-            view, votes = messages.decode_certificate(final[1])
-            body += self.setting.certificate(view, votes)
         message = Message(kind, self.rank, self.height, self.view, body)
         if field:
             signature = self.setting.keys.sign(self.rank, message.statement(digest))
@@ -362,13 +344,6 @@ class Delegate:
             self._vote(MessageKind.COMMIT, block)
         if self.final_ns == NEVER and counts[view, self.final_kind, digest] >= quorum:
             self._finalize(now, self._signatures(self.final_kind, view, digest))
-
-    def final_proof(self) -> bytes:
-        """Return the view of the final block and its votes; b"" if there are no votes."""
-        if self.block is None or not self.phases:
-            return b""
-        votes = self._signatures(self.final_kind, self.view, self.block.digest)
-        return self.view.to_bytes(2, "big") + messages.encode_votes(votes)
 
     def _lock(self, block: ReceivedBlock, votes: dict[int, bytes]) -> None:
         """Lock on a block with a prepare quorum."""

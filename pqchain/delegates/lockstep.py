@@ -27,21 +27,13 @@ from pqchain.delegates.setting import Setting, transactions_of
 from pqchain.delegates.stores import MemoryStore
 
 
-def work_ns(
-    builder: ViewBuilder,
-    kind: str,
-    transactions: int,
-    message_class: int = BLOCK,
-    *,
-    has_certificate: bool = False,
-) -> int:
+def work_ns(builder: ViewBuilder, kind: str, transactions: int, message_class: int = BLOCK) -> int:
     """Return how long a kind of work takes on a delegate that is not slow, in nanoseconds."""
     scenario = builder.scenario
     if kind == "block" and not scenario.sends_block:
         return 0  # in all-to-all the copies are verified and timed instead
     if kind in ("block", "copy"):
-        block_ns = builder.block_ns(transactions, has_certificate=has_certificate)
-        return block_ns + builder.height_ns * (kind == "block")
+        return builder.block_ns(transactions) + builder.height_ns * (kind == "block")
     if kind == "final block":  # an observer also verifies the quorum
         return builder.block_ns(transactions) + builder.certificate_ns
     if kind == "sign block":
@@ -89,8 +81,8 @@ class LockstepSimulation:
         self._slowness: list[int] = self.builder.slowness.tolist()
         self._rank_at = {int(node): rank for rank, node in enumerate(self.builder.nodes)}
         self._is_scheduled = [False] * setting.count
-        self._final: tuple[bytes, bytes] | None = None
-        """Final block of the height, and its proof."""
+        self._final: bytes | None = None
+        """Final block of the height."""
 
     @property
     def live_delegates(self) -> list[Delegate]:
@@ -105,10 +97,9 @@ class LockstepSimulation:
         not forks.
         """
         if self._final is not None:
-            data, proof = self._final
             for delegate in self.live_delegates:
                 store = delegate.store
-                store.add_final(data, self.setting.after(store.state, data), proof)
+                store.add_final(self._final, self.setting.after(store.state, self._final), b"")
         self._final = None
         return partial(self._view, block.height)
 
@@ -138,7 +129,7 @@ class LockstepSimulation:
             rank, block = delegate.rank, delegate.block
             if self.builder.honest[rank] and outcome.final_ns[rank] < NEVER:
                 assert block is not None
-                self._final = self._final or (block.data, delegate.final_proof())
+                self._final = self._final or block.data
                 # The number by which the model identifies the block of a view.
                 after = header_of(block.data).timestamp - delegate.store.state.timestamp
                 values[rank] = after - 2
@@ -186,11 +177,8 @@ class LockstepSimulation:
 
     def _work_ns(self, delegate: Delegate, work: SignatureTask) -> int:
         """Return how long a delegate takes for work in nanoseconds."""
-        has_certificate = self.setting.carried_bytes(delegate.height) > 0
-        return self._slowness[delegate.rank] * work_ns(
-            self.builder, work.kind, work.transactions, work.message_class,
-            has_certificate=has_certificate,
-        )  # fmt: skip
+        one_ns = work_ns(self.builder, work.kind, work.transactions, work.message_class)
+        return self._slowness[delegate.rank] * one_ns
 
     def _finish_job(self, job: CpuJob) -> None:
         assert job.work is not None
@@ -250,14 +238,12 @@ class LockstepSimulation:
             return 0
         if rank is not None:
             self._deliver(rank, -1, data)
-        carried_bytes = self.setting.carried_bytes(self.live_delegates[0].height)
-        suffix_bytes = self.setting.field_bytes(MessageKind.PROPOSAL) + carried_bytes
-        block = data[HEADER_BYTES : len(data) - suffix_bytes]
+        block = data[HEADER_BYTES : len(data) - self.setting.field_bytes(MessageKind.PROPOSAL)]
         try:
             self.setting.after(self.live_delegates[0].store.state, block)
         except BlockRejected:
             return None
-        return self.builder.block_ns(transactions_of(block), has_certificate=carried_bytes > 0)
+        return self.builder.block_ns(transactions_of(block))
 
 
 def run(scenario: Scenario, *, progress: bool = False) -> Run:

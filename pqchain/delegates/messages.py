@@ -221,18 +221,6 @@ def decode_votes(reader: Reader) -> dict[int, bytes]:
     return votes
 
 
-def decode_certificate(data: bytes) -> tuple[int, dict[int, bytes]]:
-    """Return the view and the votes of a certificate, which zeros may follow.
-
-    Raises Malformed for another encoding.
-    """
-    reader = Reader(data)
-    view, votes = reader.number(2, "a view"), decode_votes(reader)
-    if any(reader.take(reader.remaining, "padding")):
-        raise Malformed("the padding of a certificate must be zero")
-    return view, votes
-
-
 def encode_decided(rank: int, height: int, block: bytes, proof: bytes) -> bytes:
     """Return a DECIDED message; `proof` is the view (2 bytes) and the encoded votes."""
     view, votes = int.from_bytes(proof[:2], "big"), proof[2:]

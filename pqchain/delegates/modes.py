@@ -175,11 +175,6 @@ def check_mode(
                 "as well, such as native."
             )
         return
-    if scenario.certificates != "none":
-        raise UsageError(
-            f"certificates must be 'none' over a transport; got {scenario.certificates!r}. Use "
-            f"mode='virtual' and transport={PLAIN!r}."
-        )
     if transport == PLAIN:
         raise UsageError(f"transport {PLAIN!r} must be used in mode 'virtual'; got mode {mode!r}.")
     # The workers of a cluster are checked by its driver.

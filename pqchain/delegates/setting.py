@@ -60,6 +60,10 @@ def check_executable(scenario: Scenario) -> None:
         ),
         f"max_views must be at most {MAX_VIEWS}, the range of a message's view field; got "
         f"{scenario.max_views}.": scenario.max_views > MAX_VIEWS,
+        "certificates must be 'none' for executed delegates; got "
+        f"{scenario.certificates!r}. Use mode='model' (--mode model).": (
+            scenario.certificates != "none"
+        ),
         "network must not be 'uplink' for executed delegates, whose messages do not share "
         "links; got uplink. Use named('star'), or mode='model' (--mode model).": law == "uplink",
         "faults.equivocating must be empty on gossip, where the proposer cannot choose which "
@@ -244,12 +248,6 @@ class Setting:
         kind = algorithm_identifier(self.scenario.algorithm)
         return [address_of([(kind, public_key)]) for public_key, _ in self.delegates]
 
-    def certificate(self, view: int, votes: Mapping[int, bytes]) -> bytes:
-        """Return the certificate of a quorum of votes, padded to the length of the scenario's."""
-        length = self.scenario.certificate_bytes
-        quorum = {rank: votes[rank] for rank in sorted(votes)[: self.quorum]}
-        return (view.to_bytes(2, "big") + messages.encode_votes(quorum)).ljust(length, b"\0")
-
     def is_quorum(
         self, votes: Mapping[int, bytes], kind: MessageKind, height: int, view: int, digest: bytes
     ) -> bool:
@@ -259,10 +257,6 @@ class Setting:
             self.keys.verify(rank, statement(kind, rank, height, view, digest), signature)
             for rank, signature in votes.items()
         )
-
-    def carried_bytes(self, height: int) -> int:
-        """Return the length of the certificate after the block of a proposal; 0 without one."""
-        return self.builder.parent_certificate_bytes(height)
 
     def field_bytes(self, kind: MessageKind) -> int:
         """Return the length of the signature field of a kind of message."""

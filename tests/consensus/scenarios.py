@@ -179,7 +179,7 @@ def scenarios(
     }  # fmt: skip
     exchange = draw(st.sampled_from(exchanges.get(network.law, ["all-to-all", "broadcast"])))
     phases = 0 if exchange == "all-to-all" else draw(st.integers(0, 2))
-    certificates = ["none", "next-block"] if phases else ["none"]
+    certificates = ["none", "next-block"] if phases and not runs else ["none"]
     if phases and network.law == "uplink":
         # Only this law has them, so that they would be rare.
         certificates = ["broadcast", "broadcast", *certificates]

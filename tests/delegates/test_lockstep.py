@@ -74,19 +74,12 @@ def check_part(part: int, examples: int) -> None:
         ("all-to-all", 0), ("broadcast", 0), ("broadcast", 1), ("broadcast", 2),
     }  # fmt: skip
     assert {case.algorithm for case in cases} == set(SCHEMES)
-    assert {"none", "next-block"} <= {case.certificates for case in cases}
     for field in Faults.__slots__:
         assert any(getattr(case.faults, field) for case in cases)
 
 
 def test_delegates_and_model_agree_to_the_nanosecond() -> None:
     check_part(13, 100)
-
-
-def test_blocks_with_the_certificate_of_their_parent_agree_with_the_model() -> None:
-    voting = {"exchange": "broadcast", "vote_phases": 2, "certificates": "next-block"}
-    case = scenario(nodes=4, network=named("star"), blocks=3, block_bytes=20_000, **voting)
-    assert compare(case).is_live
 
 
 @pytest.mark.long
