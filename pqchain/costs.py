@@ -283,9 +283,8 @@ def from_frame(
             source = GIVEN + source
         fields: dict[str, Any] = {name: getattr(algorithm, name) for name in _SIZES}
         fields |= dict.fromkeys(_TIMES, math.nan) | {"decode_key_seconds": 0.0}
-        fields |= {
-            f"{name}_seconds": float(row["median_seconds"]) for name, row in measured.items()
-        }
+        times = {f"{name}_seconds": row["median_seconds"] for name, row in measured.items()}
+        fields |= {name: float(value) for name, value in times.items() if name in fields}
         # A part of the verification, although other load may slow one of two measurements more.
         if fields["decode_key_seconds"] > fields["verify_seconds"]:
             fields["decode_key_seconds"] = fields["verify_seconds"]
