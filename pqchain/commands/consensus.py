@@ -278,7 +278,8 @@ def _printed(runs: pd.DataFrame) -> dict[str, float]:
     if not (runs["network"] == "paper-serial").any() or (runs["costs"] != "paper:pqdpol").any():
         return {}
     from pqchain.works import registry
+    from pqchain.works.work import Bench
 
-    cells = registry.get("pqdpol").models()["table5-6"]()
+    cells = registry.get("pqdpol").compute(Bench())["table5-6"]
     latencies = dict(zip(cells["scenario"], cells["published_latency_seconds"], strict=True))
     return {name: latencies[name] for name in runs["scenario"] if name in latencies}

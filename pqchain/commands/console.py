@@ -192,15 +192,9 @@ def not_installed(command: str, purpose: str = "") -> UsageError:
 
 def cluster_remarks(facts: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence on the machines of a run on a cluster, and on their clocks."""
-    if not facts:
-        return
-    workers, computers = (
-        f"{facts[name]} {name[: len(name) - (facts[name] == 1)]}"
-        for name in ("workers", "computers")
-    )
-    yield f"Nodes ran on {workers} of {computers}; times are as these workers reported them."
-    if facts["workers"] > 1:
+    if facts:
         yield (
-            "Times of two machines are compared with an error of at most "
-            f"{figures.SECONDS.text(facts['clock_error_seconds'])}."
+            f"Cluster of {facts['workers']} workers on {facts['computers']} computers; times are as "
+            "the workers reported them, with an error of at most "
+            f"{figures.SECONDS.text(facts['clock_error_seconds'])} between two of them."
         )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from pqchain import checks
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
-from pqchain.figures import BYTES
 from pqchain.reencode import scenario
 from pqchain.reencode.scenario import Compute, ReplayScenario
 from pqchain.wire.transports import registry
@@ -70,9 +69,6 @@ def reencode(
     if reason := replays.unavailable_reason(chosen):
         frame = replays.unsupported(chosen, reason).frame
     else:
-        runs = repeats * max(len(kinds), 1)
-        size = BYTES.text(chosen.transfer_bytes, exact=True)
-        console.print_stderr(f"{runs} run{'s'[: runs != 1]} of {size} of chunks.")
         progress = console.is_interactive()
         frame = replays.replay(
             chosen, streams=kinds, repeats=repeats, progress=progress, scheduler=cluster

@@ -97,13 +97,9 @@ class Work:
         """Return the names of the algorithms whose times the work needs."""
         return self.paper.algorithms
 
-    def models(self) -> Mapping[str, Callable[[], pd.DataFrame]]:
-        """Return, by frame name, functions that compute frames without timing anything."""
-        return {}
-
     def compute(self, bench: Bench) -> Frames:
         """Measure, model or replay the work's experiments; return frames by name."""
-        return {name: model() for name, model in self.models().items()}
+        return {}
 
     def readers(self, frames: Frames) -> Iterable[NumberReader]:
         """Return the sources of numbers that `claims.toml` and `coverage.toml` may name."""

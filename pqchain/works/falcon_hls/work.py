@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -17,7 +17,7 @@ from pqchain.works.comparisons import bound_text
 from pqchain.works.printed import PRINTED, next_to
 from pqchain.works.readers import Number, NumberReader, from_values
 from pqchain.works.verdicts import CODE, OPEN, Standing, Verdict, outcome
-from pqchain.works.work import Frames, Work
+from pqchain.works.work import Bench, Frames, Work
 
 ENGINES = Contract.of(
     "engines",
@@ -54,9 +54,9 @@ class FalconHls(Work):
 
     key = "falcon-hls"
 
-    def models(self) -> Mapping[str, Callable[[], pd.DataFrame]]:
-        """Return the functions `table3` and `engines` by frame name."""
-        return {"table3": table3, "engines": engines}
+    def compute(self, bench: Bench) -> Frames:
+        """Return the frames `table3` and `engines`, which need no measurement."""
+        return {"table3": table3(), "engines": engines()}
 
     def facts(self, frames: Frames) -> Mapping[str, Any]:
         """Return the facts: times of Falcon-512, printed and modelled, and cycles of our RTL."""

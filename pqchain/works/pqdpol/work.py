@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -28,18 +27,10 @@ class PqDpol(Work):
 
     key = "pqdpol"
 
-    def models(self) -> Mapping[str, Callable[[], pd.DataFrame]]:
-        """Return the functions that model `table5-6` and `delegation` with the paper's costs."""
-        costs = papers.costs(self.key)
-        return {
-            "table5-6": partial(rebuilt.tables, costs),
-            "delegation": partial(landscape.delegation, costs),
-        }
-
     def compute(self, bench: Bench) -> Frames:
-        """Return the frames of `models`; with measurements, also all others."""
+        """Return `table5-6` and `delegation`, modelled; with measurements, also all others."""
         costs = papers.costs(self.key)
-        frames = dict(super().compute(bench))
+        frames = {"table5-6": rebuilt.tables(costs), "delegation": landscape.delegation(costs)}
         if bench.measurements is None:
             return frames
         costs_here = _measured(bench.measurements)

@@ -36,8 +36,8 @@ class QuicReencoding(Work):
         return replays.reproduce(bench.preset, progress=bench.progress)
 
     def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
-        """Judge a statement by the replays."""
-        return judge(claim, frames) if frames else ()
+        """Judge a statement by the replays; no verdict if none decides it."""
+        return _JUDGES[claim](frames) if frames and claim in _JUDGES else ()
 
     def readers(self, frames: Frames) -> Iterable[NumberReader]:
         """Yield readers of settings, the replayed Table 1 and saving, and the length of chunks."""
@@ -116,14 +116,6 @@ LITTLE_PERCENT = 1.0
 """Upper bound, chosen by us, of the share that the paper calls "little influence"."""
 
 
-def judge(claim: str, frames: Frames) -> Iterator[Verdict]:
-    """Yield the verdicts on a statement; yield nothing if no replay decides it."""
-    if claim in _BY_SHARES:
-        yield from _shares(_BY_SHARES[claim], frames["table1"])
-    elif claim in _BY_RUNS:
-        yield from _BY_RUNS[claim](frames)
-
-
 def decisive(share: pd.Series[float]) -> bool | None:
     """Return whether the transfer exceeds the other tasks; None if our hashing decides that."""
     # The paper does not mention hashing, so a result that depends on it is open.
@@ -131,14 +123,6 @@ def decisive(share: pd.Series[float]) -> bool | None:
     above = {bool(share["transfer"] > rest) for rest in (tasks, tasks + share["other"])}
     return above.pop() if len(above) == 1 else None
 
-
-# Statements that the shares of the phases decide.
-_BY_SHARES: dict[str, Callable[[pd.Series[float]], bool | None]] = {
-    "propagation-large-influence": decisive,
-    "transfer-decisive": decisive,
-    "coding-small": lambda share: max(share["decode"], share["encode"]) < share["transfer"],
-    "input-output-negligible": lambda share: share["io"] <= LITTLE_PERCENT,
-}
 
 _CLOCKS = {
     built.LINK_ONLY: "a virtual clock on which a datagram takes no processor time",
@@ -168,9 +152,8 @@ def _standing(row: pd.Series[Any], nodes: str) -> Standing:
     return Standing(setting, tuple(name for name, differs in differences.items() if differs))
 
 
-def _shares(
-    judge: Callable[[pd.Series[float]], bool | None], table: pd.DataFrame
-) -> Iterator[Verdict]:
+def _shares(judge: Callable[[pd.Series[float]], bool | None], frames: Frames) -> Iterator[Verdict]:
+    table = frames["table1"]
     for run, group in table[table["kind"] != Kind.PUBLISHED].groupby("run", sort=False):
         if (group["status"] != "ok").any() or not TRANSPORTS[group["transport"].iloc[0]].datagrams:
             continue  # the statements are about QUIC
@@ -307,8 +290,13 @@ def _impaired_standing(row: pd.Series[Any]) -> Standing:
     return Standing(setting, (CLOCK, CODE, SIZE))
 
 
-# Statements that single runs decide.
-_BY_RUNS: dict[str, Callable[[Frames], Iterator[Verdict]]] = {
+_JUDGES: dict[str, Callable[[Frames], Iterator[Verdict]]] = {
+    "propagation-large-influence": partial(_shares, decisive),
+    "transfer-decisive": partial(_shares, decisive),
+    "coding-small": partial(
+        _shares, lambda row: max(row["decode"], row["encode"]) < row["transfer"]
+    ),
+    "input-output-negligible": partial(_shares, lambda row: row["io"] <= LITTLE_PERCENT),
     "multiplexing-saves-time": partial(_saving, exactly=True),
     "multiplexing-more-efficient": partial(_saving, exactly=False),
     "chunks-restore-blocks": _restored,
@@ -316,3 +304,4 @@ _BY_RUNS: dict[str, Callable[[Frames], Iterator[Verdict]]] = {
     "streams-independent": _independent,
     "single-stream-first-chunk": _earlier_chunks,
 }
+"""The functions that judge statements, by the shares of the phases or by single runs."""
