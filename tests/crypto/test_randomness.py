@@ -1,6 +1,5 @@
 """Seeded randomness: one source per thread, nested blocks, errors, misused blocks."""
 
-import os
 import random
 import signal
 import subprocess
@@ -133,70 +132,24 @@ class Alarm(Exception):
 handled: list[int] = []
 """Signals whose handler ran."""
 
-timers: list[threading.Timer] = []
 
-
-@pytest.fixture(params=[signal.SIGINT, signal.SIGALRM, signal.SIGUSR1])
-def interruption(request: pytest.FixtureRequest) -> Iterator[int]:
-    """Let a signal raise Alarm, as KeyboardInterrupt does; return its number."""
+@pytest.fixture
+def alarms(request: pytest.FixtureRequest) -> Iterator[int]:
+    """Let SIGALRM raise Alarm, as KeyboardInterrupt does; return the number of alarms to raise."""
 
     def handle(number: int, _: object) -> None:
         handled.append(number)
         raise Alarm
 
-    before = signal.signal(request.param, handle)
+    before = signal.signal(signal.SIGALRM, handle)
     handled.clear()
-    yield int(request.param)
-    while timers:
-        timers.pop().join()
-    signal.signal(request.param, before)
+    yield request.param
+    signal.signal(signal.SIGALRM, before)
 
 
-def interrupt_soon(number: int) -> None:
-    timers.append(threading.Timer(0.01, os.kill, (os.getpid(), number)))
-    timers[-1].start()
-
-
-def long_signature() -> tuple[native.Library, Callable[[], bytes]]:
-    """Return a call that hashes 32 MB in C between the draws of the salt and of the seed."""
-    signer, message = open_signer("Falcon-512", "liboqs-0.13/ref"), bytes(1 << 25)
-    _, secret_key = signer.generate_keypair()
-    return native.library(signer.implementation), lambda: signer.sign(message, secret_key)
-
-
-def test_interruption_before_a_draw_is_raised(interruption: int) -> None:
-    library, sign = long_signature()
-    with pytest.raises(Alarm), library.randomness(Stream(b"seed")):
-        interrupt_soon(interruption)
-        sign()
-        pytest.fail("the exception of the handler was dropped, or kept until the end")
-    assert handled == [interruption]
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_interruption_before_a_draw_of_a_function_is_an_error(interruption: int) -> None:
-    library, sign = long_signature()
-    counts: list[int] = []
-
-    def interrupting(count: int) -> bytes:
-        counts.append(count)
-        if len(counts) == 1:
-            interrupt_soon(interruption)
-        return bytes(count)
-
-    with (
-        # Alarm, if Python needs all the milliseconds until C hashes.
-        pytest.raises((Alarm, CryptoFailure), match=r"was interrupted|^$"),
-        library.randomness(interrupting),
-    ):
-        sign()
-    assert handled == [interruption]
-
-
-@pytest.mark.parametrize("interruption", [signal.SIGALRM], indirect=True)
-@pytest.mark.parametrize("alarms", [100, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("alarms", [100, pytest.param(1000, marks=pytest.mark.long)], indirect=True)
 @pytest.mark.parametrize("operation", ["generate_keypair", "sign"])
-def test_alarms_at_random_moments_are_raised(operation, alarms, interruption):
+def test_alarms_at_random_moments_are_raised(operation, alarms):
     signer, moments = open_signer("Falcon-512"), random.Random(alarms)
     _, secret_key = signer.generate_keypair()
     arguments = (b"message", secret_key) if operation == "sign" else ()
