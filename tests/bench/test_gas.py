@@ -20,6 +20,7 @@ class Fake:
     version: str = "1"
     source: str = ""
     in_process: bool = False
+    anchor_seconds: float = 0.0
     parts: dict = field(default_factory=dict)
 
     def round(self) -> Times:
@@ -79,7 +80,7 @@ def test_price_is_the_ratio_of_times_times_the_price_in_force(monkeypatch):
 def test_given_time_is_priced_by_its_own_anchor_only(monkeypatch, here):
     """The price is the same however fast this machine is; without an anchor there is none."""
     mine = {
-        name: verification.given("given: a paper", 46.1e-6, anchor)
+        name: Fake([46.1e-6] * 6, name="given", source="given: a paper", anchor_seconds=anchor)
         for name, anchor in (("ML-DSA-44", 107.2e-6), ("ML-DSA-65", 0.0))
     }
     monkeypatch.setattr(gas, "own", lambda name: mine.get(name) or Fake([here] * 6))
