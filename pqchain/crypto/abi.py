@@ -36,8 +36,6 @@ def failure(code: int) -> str:
 SIZE, NUMBER = ctypes.c_size_t, ctypes.c_uint64
 POINTER, TEXT = ctypes.c_void_p, ctypes.c_char_p
 
-_INT = ctypes.c_int
-
 DRAW = ctypes.CFUNCTYPE(None, POINTER, POINTER, SIZE)
 """Callback of a source of randomness: (context, buffer, number of bytes to write)."""
 
@@ -97,35 +95,17 @@ class SeededContext(ctypes.Structure):
     )
 
 
-_SIGNED = (POINTER, SIZE, POINTER, SIZE, POINTER)
-"""Last parameters of pq_sign and pq_verify: two buffers with their lengths, and a key."""
+PROTOTYPES = {
+    "pq_abi": "i=", "pq_source": "t=", "pq_count": "q=", "pq_name": "t=q", "pq_open": "p=p",
+    "pq_sizes": "pp", "pq_keypair": "i=ppp", "pq_sign": "i=ppppqpqp", "pq_verify": "i=ppqpqpqp",
+    "pq_encapsulate": "i=pppp", "pq_decapsulate": "i=pppp", "pq_random": "p",
+    "pq_verify_batch": "q=p", "pq_measure": "q=pppp", "pq_empty_sample_ns": "d=",
+}  # fmt: skip
+"""Functions by name, in the notation of `external_libraries.library`."""
 
-Prototypes = dict[str, tuple[Any, tuple[Any, ...]]]
-"""Result and parameters of functions by name."""
-
-PROTOTYPES: Prototypes = {
-    "pq_abi": (_INT, ()),
-    "pq_source": (TEXT, ()),
-    "pq_count": (SIZE, ()),
-    "pq_name": (TEXT, (SIZE,)),
-    "pq_open": (POINTER, (TEXT,)),
-    "pq_sizes": (None, (POINTER, ctypes.POINTER(Sizes))),
-    "pq_keypair": (_INT, (POINTER,) * 3),
-    "pq_sign": (_INT, (POINTER, POINTER, ctypes.POINTER(SIZE), *_SIGNED)),
-    "pq_verify": (_INT, (POINTER, POINTER, SIZE, *_SIGNED)),
-    "pq_encapsulate": (_INT, (POINTER,) * 4),
-    "pq_decapsulate": (_INT, (POINTER,) * 4),
-    "pq_random": (None, (ctypes.POINTER(RandomSource),)),
-    "pq_verify_batch": (SIZE, (ctypes.POINTER(BatchArguments),)),
-    "pq_measure": (ctypes.c_int64, (POINTER, ctypes.POINTER(TimingPlan), POINTER, POINTER)),
-    "pq_empty_sample_ns": (ctypes.c_double, ()),
-}
-
-KNOWN_KEY_PROTOTYPES: Prototypes = {
-    "pq_decoded_key_bytes": (SIZE, (POINTER,)),
-    "pq_decode_keys": (_INT, (POINTER, POINTER, POINTER, SIZE)),
-    "pq_verify_decoded": (_INT, (POINTER, POINTER, SIZE, POINTER, SIZE, POINTER)),
-}
+KNOWN_KEY_PROTOTYPES = {
+    "pq_decoded_key_bytes": "q=p", "pq_decode_keys": "i=pppq", "pq_verify_decoded": "i=ppqpqp",
+}  # fmt: skip
 """Functions of known_keys.h, which not every library has."""
 
 Memory = Any

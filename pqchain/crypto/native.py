@@ -16,7 +16,7 @@ from typing import Any
 
 from pqchain import algorithms, installation
 from pqchain.algorithms import Implementation
-from pqchain.crypto import abi
+from pqchain.crypto import abi, external_libraries
 from pqchain.crypto.abi import NUMBER, OK, Memory, Packed, TimingPlan, failure, pack
 from pqchain.crypto.interface import BytesLike, Columns, Kem, Scheme, Signer
 from pqchain.crypto.random_source import Source, Stream, replaced
@@ -43,21 +43,11 @@ class Library:
     def __init__(self, path: Path) -> None:
         """Load the file. Raises UsageError, and NativeLibraryBroken, also for another ABI."""
         self.path = path
-        self._handle = installation.load_library(path)
-        try:
-            self._declare(abi.PROTOTYPES)
-            version = self._handle.pq_abi()
-        except AttributeError:
-            version = None
-        if version != abi.ABI:
-            raise NativeLibraryBroken(
-                f"{path.name} lacks the interface of pqchain, version {abi.ABI}; got {version}. "
-                f"{installation.library_remedy(path)}"
-            )
+        self._handle = external_libraries.checked(path, functions=abi.PROTOTYPES, abi=abi.ABI)
         # A library without these functions takes encoded keys only.
         self.decodes_keys = hasattr(self._handle, "pq_decode_keys")
         if self.decodes_keys:
-            self._declare(abi.KNOWN_KEY_PROTOTYPES)
+            external_libraries.declared(self._handle, abi.KNOWN_KEY_PROTOTYPES)
         self.source: str = (self._handle.pq_source() or b"").decode(errors="replace")
         if (count := self._handle.pq_count()) > MAX_SCHEMES:
             raise UsageError(
@@ -68,11 +58,6 @@ class Library:
             for name in map(self._handle.pq_name, range(count))
             if name is not None and (handle := self._handle.pq_open(name)) is not None
         }
-
-    def _declare(self, prototypes: abi.Prototypes) -> None:
-        for name, (result, arguments) in prototypes.items():
-            function = getattr(self._handle, name)
-            function.restype, function.argtypes = result, arguments
 
     def names(self) -> list[str]:
         """Return the names of the algorithms in this build."""
@@ -291,7 +276,7 @@ class Batch:
         """Verify in one call, without the GIL; return the number of wrong signatures."""
         self._arguments.threads = threads
         self._arguments.stop_at_first = stop_at_first
-        return int(self._verify(self._arguments))
+        return int(self._verify(ctypes.byref(self._arguments)))
 
     def wrong(self) -> list[int]:
         """Return the indices of the signatures that the last run found wrong."""
