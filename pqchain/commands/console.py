@@ -194,7 +194,7 @@ def cluster_remarks(facts: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence on the machines of a run on a cluster, and on their clocks."""
     if facts:
         yield (
-            f"Cluster of {facts['workers']} workers on {facts['computers']} computers; times are as "
-            "the workers reported them, with an error of at most "
+            f"Cluster of {facts['workers']} workers on {facts['computers']} computers; times are "
+            "as the workers reported them, with an error of at most "
             f"{figures.SECONDS.text(facts['clock_error_seconds'])} between two of them."
         )

@@ -69,15 +69,11 @@ def test_runs_are_saved_with_their_provenance(fake, tmp_path, run):
 def test_terminated_replay_leaves_no_files(tmp_path):
     run = subprocess.Popen(
         [sys.executable, "-m", "pqchain", "reencode", "--block-bytes", "20000000"],
-        env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    for line in run.stderr:
-        if "of chunks" in line:
-            break
     # A chunk is stored: the probe files of `tempfile` are removed by then.
     while not any(tmp_path.glob("*/*/*")) and run.poll() is None:
         time.sleep(0.01)
     run.terminate()
     assert run.wait(60) == 128 + signal.SIGTERM
-    run.stderr.close()
     assert list(tmp_path.iterdir()) == []
