@@ -6,7 +6,6 @@ This is the only module that imports Dask.
 from __future__ import annotations
 
 import asyncio
-import secrets
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -20,7 +19,6 @@ from pqchain.errors import (
     PqchainError,
     Unsupported,
     UsageError,
-    short_repr,
 )
 
 CONNECT_SECONDS = 5
@@ -32,9 +30,6 @@ LOST_ERRORS = (OSError, RuntimeError, asyncio.TimeoutError)
 INSECURE = "insecure-"
 """Prefix of an address, such as "insecure-tcp://host:8786", that allows connections without TLS to
 other computers."""
-
-RECOMPUTED = 50
-"""One result in so many is computed again in this process, at least one of each run."""
 
 Task = tuple[Any, ...]
 """Arguments of a function that workers call."""
@@ -131,8 +126,7 @@ def run_tasks(
     *,
     address: str,
     shared: Sequence[Any] = (),
-    size: int = 1,
-    check: Callable[[Task, Any], tuple[Task, Any] | None] = lambda task, result: None,
+    check: Callable[[Task, Any], None] = lambda task, result: None,
 ) -> Iterator[tuple[int, Any]]:
     """Call `function(*shared, *task)` for each task on the workers of a scheduler.
 
@@ -140,17 +134,11 @@ def run_tasks(
     order in which tasks end. Tasks of workers that die run again on other workers, as often as the
     scheduler's setting `distributed.scheduler.allowed-failures` permits.
 
-    Results are JSON that must have the type of the function's return annotation. One in
-    `RECOMPUTED` is compared with that of the same call in this process, so a function must be
-    deterministic. `check` raises DataError for a wrong result; it may return a part of the task and
-    of the result to compute again, of which a task has `size`. Raises Unsupported, UsageError, the
-    exception of a task, InvalidResult for an unexpected one, and PqchainError if workers die
-    repeatedly or lack a module.
+    Results are JSON that must have the type of the function's return annotation; `check` raises
+    DataError for a wrong one. Raises Unsupported, UsageError, the exception of a task,
+    InvalidResult for a wrong result, and PqchainError if workers die repeatedly or lack a module.
     """
     kind = get_type_hints(function)["return"]
-    # Random, because a worker could otherwise tell which of its results nobody checks.
-    count = min(len(tasks), -(-len(tasks) * size // RECOMPUTED))
-    recomputed = set(secrets.SystemRandom().sample(range(len(tasks)), count))
     with _client(address, asynchronous=False) as client:
         from dask.distributed import KilledWorker, as_completed
 
@@ -166,10 +154,7 @@ def run_tasks(
                 number = futures.pop(future)
                 try:
                     result = checks.loads(future.result(), kind, "it")
-                    task, part = check(tasks[number], result) or (tasks[number], result)
-                    if number in recomputed:
-                        here = checks.loads(as_json(function, *shared, *task), kind, "it")
-                        _check_equal(part, here)
+                    check(tasks[number], result)
                 # TypeError: Dask refuses another serialization than msgpack.
                 except (DataError, TypeError) as error:
                     if future.status != "finished":
@@ -177,8 +162,8 @@ def run_tasks(
                     (workers,) = client.who_has([future]).values()
                     raise InvalidResult(
                         f"result {number} of {function.__name__} from worker {', '.join(workers)} "
-                        f"must be that of this computer: {error}. Remove the worker, or install "
-                        "the same version of pqchain there."
+                        f"must be one of this task: {error}. Remove the worker, or install the "
+                        "same version of pqchain there."
                     ) from error
                 yield number, result
         except (KilledWorker, ModuleNotFoundError) as error:
@@ -187,15 +172,6 @@ def run_tasks(
                 "Install the same version of pqchain and its packages on every worker, and use "
                 "smaller scenarios or a smaller batch if their memory ran out."
             ) from error
-
-
-def _check_equal(there: object, here: object) -> None:
-    texts = [checks.dumps(value) for value in (there, here)]
-    if texts[0] != texts[1]:
-        differ = (at for at, pair in enumerate(zip(*texts, strict=False)) if len({*pair}) > 1)
-        at = max(next(differ, 0) - 50, 0)
-        got, expected = (short_repr(text[at:][:100]) for text in texts)
-        raise DataError(f"the worker computed {got} and this computer {expected}")
 
 
 async def actor(client: Any, address: str, actor_class: type, *arguments: Any) -> Any:

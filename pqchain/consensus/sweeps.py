@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -78,9 +77,9 @@ def sweep(
 
     `workers` is the number of processes on this machine: by default one per processor; 1 runs
     everything in this process. `scheduler` ("tls://host:port") uses the workers of Dask instead,
-    which need this package installed; some of their rows are computed again here. A scenario that
-    an engine cannot run is a row with status "unsupported". Raises UsageError, Unsupported without
-    Dask, DataError for a worker's wrong row, and PqchainError if a worker dies.
+    which need this package installed. A scenario that an engine cannot run is a row with status
+    "unsupported". Raises UsageError, Unsupported without Dask, DataError for a worker's wrong row,
+    and PqchainError if a worker dies.
     """
     if engine not in model.ENGINES:
         raise UnknownName("engine", engine, model.ENGINES)
@@ -96,7 +95,7 @@ def sweep(
     counts_blocks = len(pending) == 1 and scheduler is None
     batches: Iterator[list[Row]]
     if scheduler is not None:
-        replies = run_tasks(run_batch, tasks, address=scheduler, size=batch, check=_check_rows)
+        replies = run_tasks(run_batch, tasks, address=scheduler, check=_check_rows)
         batches = (rows for _, rows in replies)
     elif len(tasks) < 2 or workers == 1:
         batches = (run_batch(*task, progress=progress and counts_blocks) for task in tasks)
@@ -127,9 +126,8 @@ _Task = tuple[list[Scenario], Engine]
 """Arguments of `run_batch`."""
 
 
-def _check_rows(task: _Task, rows: list[Row]) -> tuple[_Task, list[Row]]:
-    """Return a random scenario of a batch with its row. Raises DataError for rows of another."""
-    scenarios, engine = task
+def _check_rows(task: _Task, rows: list[Row]) -> None:
+    scenarios, _ = task
     known = ("scenario", "costs", "seed", *runs.GROUP)
     expected = [runs.failed(scenario, PqchainError()) for scenario in scenarios]
     if [[row.get(name) for name in known] for row in rows] != [
@@ -137,8 +135,6 @@ def _check_rows(task: _Task, rows: list[Row]) -> tuple[_Task, list[Row]]:
     ] or any(row.keys() != runs.SWEEP.columns.keys() for row in rows):
         raise DataError("there must be one row for each scenario, in order")
     runs.SWEEP.frame(rows)
-    number = secrets.randbelow(len(rows))
-    return ([scenarios[number]], engine), [rows[number]]
 
 
 def _with_processes(tasks: list[_Task], workers: int) -> Iterator[list[Row]]:
