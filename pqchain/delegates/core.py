@@ -76,7 +76,8 @@ class Delegate:
         self.waiting: Counter[int] = Counter()
         """Bytes of buffered messages by sender."""
         self._is_busy = False
-        self._signing: list[SignatureTask] = []
+        self.signing: list[SignatureTask] = []
+        """Messages to sign, which do not wait for verification."""
         self._votes: dict[tuple[int, int], dict[int, tuple[bytes, bytes]]] = defaultdict(dict)
         self._counts: Counter[tuple[int, int, bytes]] = Counter()
         self._reset_view()
@@ -121,15 +122,10 @@ class Delegate:
         message_class = CLASSES.get(kind, _NOT_MODELLED)
         heapq.heappush(self._inbox, (now, message_class, link, self._arrivals, data))
 
-    @property
-    def has_to_sign(self) -> bool:
-        """Whether the next work is to sign; signing does not wait for verification."""
-        return bool(self._signing)
-
     def poll(self) -> SignatureTask | None:
         """Return work that can start: signing first, else verifying the next message; or None."""
-        if self._signing:
-            return self._signing.pop(0)
+        if self.signing:
+            return self.signing.pop(0)
         if self._is_busy or not self._inbox:
             return None
         _, _, link, _, data = heapq.heappop(self._inbox)
@@ -262,7 +258,7 @@ class Delegate:
                 finish(encoded, now)
 
         name = "sign block" if kind in BLOCK_KINDS else "sign vote"
-        self._signing.append(SignatureTask(name, run, finish_in_view, message_class=CLASSES[kind]))
+        self.signing.append(SignatureTask(name, run, finish_in_view, message_class=CLASSES[kind]))
 
     def _message(self, kind: MessageKind, data: bytes) -> bytes:
         """Return the message with a block or its hash, signed if its kind requires it."""

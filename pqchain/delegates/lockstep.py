@@ -209,7 +209,7 @@ class LockstepSimulation:
 
     def _flush(self, delegate: Delegate) -> None:
         """Start pending signatures, and send queued messages."""
-        while delegate.has_to_sign:
+        while delegate.signing:
             work = delegate.poll()
             assert work is not None
             if self._signs_in_queue:

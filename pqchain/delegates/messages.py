@@ -142,11 +142,6 @@ def kind_of(data: bytes) -> MessageKind | None:
     return _KINDS.get(data[_LENGTH_BYTES]) if len(data) > _LENGTH_BYTES else None
 
 
-def height_of(data: bytes) -> int:
-    """Return the height of an encoded message."""
-    return int.from_bytes(data[8:12], "big")
-
-
 class Frames:
     """Parser that splits the byte stream of a channel into messages."""
 
@@ -200,11 +195,6 @@ def encode_votes(votes: Mapping[int, bytes]) -> bytes:
     for rank, signature in sorted(votes.items()):
         parts += (rank.to_bytes(3, "big"), len(signature).to_bytes(2, "big"), signature)
     return b"".join(parts)
-
-
-def longest_votes_bytes(count: int, *, field_bytes: int) -> int:
-    """Return the length of `count` encoded votes with signatures of `field_bytes` bytes."""
-    return 2 + count * (3 + 2 + field_bytes)
 
 
 def decode_votes(reader: Reader) -> dict[int, bytes]:

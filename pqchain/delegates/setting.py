@@ -21,7 +21,6 @@ from pqchain.consensus.lengths import MESSAGE_HEADER_BYTES, distribution, mean
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import Array
 from pqchain.crypto.native import seeded_randomness
-from pqchain.delegates import messages
 from pqchain.delegates.keys import DelegateKeys, Keypair, keypair, shared_signer
 from pqchain.delegates.messages import BLOCK_KINDS, MAX_VIEWS, VOTE_KINDS, MessageKind, statement
 from pqchain.errors import UsageError
@@ -265,7 +264,7 @@ class Setting:
     @property
     def longest_bytes(self) -> int:
         """Bytes of the longest valid message: a final block with the votes of all delegates."""
-        votes = messages.longest_votes_bytes(self.count, field_bytes=self._fields[MessageKind.VOTE])
+        votes = 2 + self.count * (3 + 2 + self._fields[MessageKind.VOTE])
         body = _LENGTH_BYTES + votes + self.scenario.block_bytes
         return MESSAGE_HEADER_BYTES + body + self.field_bytes(MessageKind.PROPOSAL)
 

@@ -182,7 +182,7 @@ class TimedDelegate(Delegate):
         if len(data) < messages.HEADER_BYTES or kind is None:
             self.rejected["malformed"] += 1
             return
-        height = messages.height_of(data)
+        height = int.from_bytes(data[8:12], "big")
         if kind is MessageKind.DECIDED:
             if height == self.height and not self.is_complete:
                 super().receive(link, data, now)

@@ -107,7 +107,18 @@ class ReplayOutcome:
 
     def node_rows(self) -> list[dict[str, Any]]:
         """Return rows of `replays.NODE` without the columns `repeat` and `block`."""
-        return [{"scenario_id": self.scenario.id, **_node_row(node)} for node in self.nodes]
+        return [
+            {
+                "scenario_id": self.scenario.id,
+                **_columns(node, "node state noticed_seconds begun_seconds cpu_seconds"),
+                **_columns(node.record, "received_bytes wasted_bytes verified_blocks"),
+                **{f"{phase}_seconds": node.record.seconds[phase] for phase in PHASES},
+                **{f"{kind}_work_seconds": node.record.work[kind] for kind in ("decode", "encode")},
+                "total_seconds": node.record.wall_seconds,
+                "reason": str(node.error or "").replace("\r", " "),
+            }
+            for node in self.nodes
+        ]
 
 
 def scenario_row(scenario: ReplayScenario) -> dict[str, Any]:
@@ -144,18 +155,6 @@ def _verdict(row: Mapping[str, Any], phases: Mapping[str, float], scenario: Repl
     if scenario.mode == "netns" and wire >= LINK_BOUND:
         return "bound by the link"
     return "bound by neither the processor nor the link alone"
-
-
-def _node_row(node: NodeOutcome) -> dict[str, Any]:
-    record = node.record
-    return {
-        **_columns(node, "node state noticed_seconds begun_seconds cpu_seconds"),
-        **_columns(record, "received_bytes wasted_bytes verified_blocks"),
-        **{f"{phase}_seconds": seconds for phase, seconds in record.seconds.items()},
-        **{f"{kind}_work_seconds": record.work[kind] for kind in ("decode", "encode")},
-        "total_seconds": record.wall_seconds,
-        "reason": str(node.error or "").replace("\r", " "),
-    }
 
 
 def _columns(source: Any, names: str) -> dict[str, Any]:

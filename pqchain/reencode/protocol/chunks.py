@@ -141,7 +141,9 @@ class Fetcher:
             # Too few fast sources are left: use slow ones too, and clear their record.
             gather.slow.clear()
             fast = candidates
-        return sorted(fast, key=lambda candidate: self._preference(candidate[0]))
+        # Distance on the ring breaks ties, so that every node serves about as much as it requests.
+        index, nodes = self._context.index, self._context.scenario.nodes
+        return sorted(fast, key=lambda row: (row[0].queued, (row[0].index - index) % nodes))
 
     def _obtainable(self, gather: Gather) -> int:
         """Return how many chunks of a block can still be obtained, this node's own included."""
@@ -149,11 +151,6 @@ class Fetcher:
         good = {self._context.index, *alive} - gather.corrupt
         members = enumerate(gather.manifest.members)
         return sum(index in gather.verified or holder in good for index, holder in members)
-
-    def _preference(self, peer: Peer) -> tuple[int, int]:
-        # Distance on the ring breaks ties, so that every node serves about as much as it requests.
-        distance = (peer.index - self._context.index) % self._context.scenario.nodes
-        return peer.queued, distance
 
     def _lost(self, gather: Gather) -> ChunksLost:
         manifest = gather.manifest

@@ -26,14 +26,6 @@ _REPORTS = {"listening": "did not start", "connected": "did not connect", "done"
 """Reports that every process must send, with the error text if one is late."""
 
 
-def _futures() -> dict[str, asyncio.Future[Any]]:
-    return {kind: asyncio.get_running_loop().create_future() for kind in _REPORTS}
-
-
-Call = Callable[..., Awaitable[Any]]
-"""Function (method, *values) that calls a method of a `processes.LocalProcess` on any machine."""
-
-
 def blocking(
     function: Callable[_Arguments, Coroutine[Any, Any, Result]],
 ) -> Callable[_Arguments, Result]:
@@ -52,13 +44,19 @@ def blocking(
     return run
 
 
+Call = Callable[..., Awaitable[Any]]
+"""Function (method, *values) that calls a method of a `processes.LocalProcess` on any machine."""
+
+
 @dataclass(eq=False)
 class NodeProcess:
     """Process of one node, whose setup has been sent."""
 
     index: int
     call: Call
-    reports: dict[str, asyncio.Future[Any]] = field(default_factory=_futures)
+    reports: dict[str, asyncio.Future[Any]] = field(
+        default_factory=lambda: {kind: asyncio.Future() for kind in _REPORTS}
+    )
     """Report of each kind in `_REPORTS`; an error if the process ended early, None if killed."""
     reading: asyncio.Task[None] = field(init=False)
     dead: bool = False

@@ -276,8 +276,7 @@ class QuicEndpoint(QuicTransport, Endpoint):
                 add_recent(connection.stopped, event.stream_id)
             elif isinstance(event, events.ConnectionTerminated):
                 self._remove(connection, event.reason_phrase or f"error {event.error_code:#x}")
-        connection.check_time(self._now)
-        connection.check_streams()
+        connection.check_limits(self._now)
         if connection.opened:
             if not connection.dialled:
                 assert connection.peer is not None

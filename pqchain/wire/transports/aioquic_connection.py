@@ -141,21 +141,17 @@ class Connection(Session):
             add_recent(self.ended, stream)
         self.received(stream, data, end)
 
-    def check_time(self, now: float) -> None:
-        """Close the connection of a client that is not authenticated in time."""
-        unauthenticated = not self.dialled and not self.opened and not self.is_closed
-        if unauthenticated and now > self.created + UNAUTHENTICATED_SECONDS:
-            self.end("no proof of identity in time", REFUSED)
-
-    def check_streams(self) -> None:
-        """Close a connection with too many open streams, which older libraries do not limit."""
-        count = len(self.quic._streams)
-        if self.is_closed or count <= MAX_UNAUTHENTICATED_CHANNELS:
-            return
-        if not self.opened:
-            self.end("too many streams before a proof of identity", REFUSED)
-        elif count > MAX_CHANNELS:
+    def check_limits(self, now: float) -> None:
+        """Close a connection with too many open streams, or that is not authenticated in time."""
+        count = 0 if self.is_closed else len(self.quic._streams)
+        if self.opened and count > MAX_CHANNELS:
             self.close_and_report("too many open streams")
+        elif not self.opened and count > MAX_UNAUTHENTICATED_CHANNELS:
+            self.end("too many streams before a proof of identity", REFUSED)
+        elif not (self.dialled or self.opened or self.is_closed) and (
+            now > self.created + UNAUTHENTICATED_SECONDS
+        ):
+            self.end("no proof of identity in time", REFUSED)
 
     def end(self, reason: str, code: int = 0) -> None:
         """Send CONNECTION_CLOSE and drop all queues."""
