@@ -111,9 +111,10 @@ class Algorithm:
     """A parameter set of a scheme. Sizes are in bytes."""
 
     name: str
-    kind: Kind
-    family: str
-    nist_level: int
+    kind: Kind = "signature"
+    family: str = ""
+    """Name of the family; "" for a user-defined scheme."""
+    nist_level: int = 0
     """NIST security category 1 to 5; 0 for classical schemes."""
     public_key_bytes: int
     secret_key_bytes: int
@@ -124,7 +125,7 @@ class Algorithm:
     shared_secret_bytes: int = 0
     implementations: tuple[str, ...]
     """Names of the implementations, preferred first; empty if pqchain has none."""
-    default_build: bool
+    default_build: bool = True
     """Whether the default build contains it; otherwise PQCHAIN_ALGORITHMS=all builds it."""
     aliases: tuple[str, ...] = ()
     source: str = ""

@@ -106,22 +106,16 @@ class Costs:
         """The registry's `Algorithm`, or an equivalent one for a user-defined scheme."""
         if not self.is_given:
             return algorithms.get(self.algorithm)
+        timed = (*algorithms.SIGNATURE_OPERATIONS, algorithms.DECODE_KEY, "anchor")
         return Algorithm(
             name=self.algorithm,
-            kind="signature",
-            family="",
-            nist_level=0,
             public_key_bytes=self.public_key_bytes,
             secret_key_bytes=32,  # that of the placeholder, user_code.PLACEHOLDER_SECRET_BYTES
             signature_bytes=self.signature_bytes,
             signature_max_bytes=self.signature_bytes,
             implementations=(algorithms.GIVEN,),
-            default_build=True,
             source=self.source,
-            given_seconds=tuple(
-                (name, getattr(self, f"{name}_seconds"))
-                for name in (*algorithms.SIGNATURE_OPERATIONS, algorithms.DECODE_KEY, "anchor")
-            ),
+            given_seconds=tuple((name, getattr(self, f"{name}_seconds")) for name in timed),
         )
 
     @property

@@ -160,9 +160,8 @@ def _library_rows(path: Path) -> list[tuple[dict[str, Any], Implementation]]:
     by = Implementation(f"user/{stem}", description, library=stem, file=path)
     rows = []
     for name in library.names():
-        library_check.check_sizes(sizes := library.sizes(name))
-        fields = {field: sizes[field] for field in (*library_check.SIZES, "nist_level")}
-        fields["signature_bytes"] = sizes["signature_max_bytes"]
+        fields = library_check.checked_sizes(library, name)
+        fields["signature_bytes"] = fields["signature_max_bytes"]
         if name in algorithms.ALGORITHMS:  # the library states only the maximum, not the mean
             fields["signature_bytes"] = algorithms.get(name).signature_bytes
         rows.append(({"name": name, **fields}, by))
@@ -178,10 +177,9 @@ def _class_row(signer: Any) -> tuple[dict[str, Any], Implementation]:
 
 
 def _add_code(fields: Mapping[str, Any], by: Implementation) -> str:
-    shared: dict[str, Any] = {"kind": "signature", "family": "", "default_build": True}
-    shared |= {"nist_level": 0, "implementations": (by.name,), "source": by.description}
-    _add(Algorithm(**shared | dict(fields)), by)
-    return str(fields["name"])
+    row = Algorithm(implementations=(by.name,), source=by.description, **fields)
+    _add(row, by)
+    return row.name
 
 
 def _add(row: Algorithm, by: Implementation) -> None:

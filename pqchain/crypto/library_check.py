@@ -71,14 +71,8 @@ class LibrarySigner(NativeSigner, CheckedSigner):
 
     def __init__(self, path: Path, name: str) -> None:
         self.library = load(path)
-        sizes = self.library.sizes(name)
-        check_sizes(sizes)
-        lengths: dict[str, Any] = {field: sizes[field] for field in SIZES}
-        row = Algorithm(
-            name=name, kind="signature", family="", nist_level=0, implementations=(path.name,),
-            default_build=True, **lengths,
-        )  # fmt: skip
-        super().__init__(row, path.name)
+        sizes: dict[str, Any] = checked_sizes(self.library, name)
+        super().__init__(Algorithm(name=name, implementations=(path.name,), **sizes), path.name)
 
     def _prepare(self) -> None:
         self._scheme = self.library.scheme(self.algorithm.name)
@@ -104,13 +98,15 @@ class LibrarySigner(NativeSigner, CheckedSigner):
         return signature[: size.value]
 
 
-def check_sizes(sizes: dict[str, int]) -> None:
-    """Check the kind and the sizes of pq_sizes(). Raises CheckFailed."""
+def checked_sizes(library: Library, name: str) -> dict[str, int]:
+    """Return the level and the sizes that pq_sizes() states for a scheme. Raises CheckFailed."""
+    sizes = library.sizes(name)
     if sizes["kind"] != 1:
         raise CheckFailed(f"kind must be PQ_SIGNATURE (1); got {sizes['kind']}")
-    for name in SIZES:
-        if not 0 < sizes[name] <= MAX_SIZE_BYTES:
-            raise CheckFailed(f"{name} must be from 1 to {MAX_SIZE_BYTES}; got {sizes[name]}")
+    for field in SIZES:
+        if not 0 < sizes[field] <= MAX_SIZE_BYTES:
+            raise CheckFailed(f"{field} must be from 1 to {MAX_SIZE_BYTES}; got {sizes[field]}")
+    return {field: sizes[field] for field in (*SIZES, "nist_level")}
 
 
 def _round_trip(signer: CheckedSigner, length: int = 32) -> Signed:

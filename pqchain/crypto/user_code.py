@@ -17,7 +17,6 @@ from typing import Any
 
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
-from pqchain.checks import NAME, is_name
 from pqchain.crypto import library_check, open_scheme
 from pqchain.crypto.interface import Signer
 from pqchain.crypto.isolation import describe
@@ -132,8 +131,6 @@ def attributes(user_class: Any) -> dict[str, Any]:
         for name, size in fields.items()
         if name != "name" and not (type(size) is int and 0 < size <= MAX_SIZE_BYTES)
     ]
-    if not is_name(fields["name"]):
-        wrong.append(f"name must be {NAME}")
     if wrong:
         class_name = getattr(user_class, "__name__", type(user_class).__name__)
         raise UsageError(f"{class_name} is not a signature scheme: {'; '.join(wrong)}")
