@@ -1,4 +1,4 @@
-"""Figures (output quantities) of a study: a function for each, with inputs, unit and source."""
+"""Figures (output quantities) of a study: a function for each, with unit and source."""
 
 from __future__ import annotations
 
@@ -35,26 +35,17 @@ OUTPUTS = (
 
 YEAR_SECONDS = 365.25 * 86_400
 
-_CONSENSUS = (
-    "nodes delegates law rate_bits_per_second link_latency_seconds peers world "
-    "vote_phases verification_threads certificates pipelined extra_hops hop_wait_seconds"
-)
-"""Inputs of the consensus scenario, besides its block and its costs."""
-
-_STORED = "throughput_per_second transaction_bytes single_transaction_final_seconds "
-_STORED += "vote_bytes_per_block votes_in_block"
-
 # Figures of keys, transactions and votes exist even if no transaction fits in a block.
 _basic = partial(figure, unconditional=True)
 
 
-@_basic("costs algorithms baseline")
+@_basic(cites="")
 def public_key_bytes(model: SchemeModel) -> Evidence:
     """Length of a public key."""
     return model.size(float(model.row.public_key_bytes))
 
 
-@_basic("costs algorithms baseline")
+@_basic(cites="")
 def signature_bytes(model: SchemeModel) -> Evidence:
     """Length of a signature, the mean if it varies."""
     value = mean(model.lengths)
@@ -64,72 +55,64 @@ def signature_bytes(model: SchemeModel) -> Evidence:
     return model.size(value)
 
 
-@_basic("costs algorithms baseline")
+@_basic(cites="")
 def sign_seconds(model: SchemeModel) -> Evidence:
     """Time of one signing operation."""
     return Evidence(model.row.sign_seconds, model.cost_kind, model.row.source)
 
 
-@_basic("costs algorithms baseline")
+@_basic(cites="")
 def verify_seconds(model: SchemeModel) -> Evidence:
     """Time of one verification."""
     return Evidence(model.row.verify_seconds, model.cost_kind, model.row.source)
 
 
-@_basic(
-    "public_key_bytes signature_bytes data_bytes key_mode envelope_bytes framing_bytes signatures "
-    "witness_rule merkle_depth transaction_aggregation"
-)
+@_basic(cites="transaction")
 def transaction_bytes(model: SchemeModel) -> Evidence:
     """Bytes of a transaction."""
     share = model.proof_bytes / model.count if model.count else 0.0
     return model.exact(model.use.bytes + share)
 
 
-@_basic("transaction_bytes witness_discount block_weight")
+@_basic(cites="transaction")
 def transaction_weight(model: SchemeModel) -> float:
     """Weight of a transaction."""
     return model.use.weight if model.plan.limits.block_weight else math.nan
 
 
-@_basic(
-    "transaction_bytes verify_seconds block_gas intrinsic_gas execution_gas calldata_gas floor_gas "
-    "verification_gas gas_prices"
-)
+@_basic(cites="transaction")
 def transaction_gas(model: SchemeModel) -> float:
     """Gas, or compute units, of a transaction."""
     return model.use.gas if model.plan.limits.block_gas else math.nan
 
 
-@_basic(
-    "signature_bytes votes_per_block vote_bytes vote_signature_bytes certificates nodes delegates"
-)
+@_basic(cites="")
 def plain_vote_bytes_per_block(model: SchemeModel) -> float:
     """Bytes of the votes of a block if each has its own signature."""
     return chain.plain_vote_bytes(model.plan, model.row.signature_bytes) or math.nan
 
 
-@_basic("plain_vote_bytes_per_block vote_aggregation vote_aggregates")
+@_basic(cites="vote")
 def vote_bytes_per_block(model: SchemeModel) -> float | Evidence:
     """Bytes of the votes of a block, aggregated if the chain aggregates votes."""
     value = chain.vote_bytes(model.plan, model.row.signature_bytes) or math.nan
     return _of_prover(model, value) or value
 
 
-@_basic("vote_bytes_per_block consensus_bytes")
+@_basic(cites="vote")
 def consensus_bytes_per_block(model: SchemeModel) -> float:
     """Bytes of a block besides its transactions, votes included."""
     fixed = model.plan.votes.consensus_bytes
     return fixed + chain.vote_bytes(model.plan, model.row.signature_bytes) if fixed else math.nan
 
 
-@_basic("verify_seconds plain_vote_bytes_per_block vote_aggregation")
+@_basic(cites="vote")
 def plain_vote_verify_seconds(model: SchemeModel) -> float:
     """Time to verify the votes of a block on one core if the scheme signs each."""
     return chain.plain_vote_verify_seconds(model.plan, model.row)
 
 
-@_basic("plain_vote_verify_seconds vote_aggregates")
+@_basic(cites="vote")
 def vote_verify_seconds(model: SchemeModel) -> float | Evidence:
     """Time to verify the votes of a block on one core, aggregated if the chain aggregates."""
     value = chain.vote_verify_seconds(model.plan, model.row, model.costs)
@@ -142,56 +125,45 @@ def vote_verify_seconds(model: SchemeModel) -> float | Evidence:
     return Evidence(value, Kind.MODELLED, source)
 
 
-@_basic(
-    "transaction_weight transaction_gas block_bytes block_seconds packet_bytes most_transactions "
-    "block_sigops vote_bytes_per_block votes_in_block voting_gas upload_copies rate_bits_per_second"
-)
+@_basic()
 def transactions_per_block(model: SchemeModel) -> float | Evidence:
     """Transactions in a full block."""
     return model.exact(model.count) if model.count else 0.0
 
 
-@figure("transactions_per_block", unit="B")
+@figure(unit="B")
 def full_block_bytes(model: SchemeModel) -> float:
     """Bytes of the transactions in a full block."""
     return model.count * model.use.bytes + model.proof_bytes
 
 
-@figure("transactions_per_block verify_seconds")
+@figure()
 def block_verify_seconds(model: SchemeModel) -> float:
     """Time to verify the signatures of a full block on one core."""
     proof = model.prover.counted_seconds(model.signatures) if model.prover else 0.0
     return model.signatures * model.checked.verify_seconds + proof
 
 
-@figure(
-    "transactions_per_block sign_seconds verify_seconds vote_verify_seconds " + _CONSENSUS,
-)
+@figure()
 def final_seconds(model: SchemeModel) -> Evidence:
     """Time from the proposal of a full block to finality at the last delegate."""
     source = f"pqchain.consensus, {model.plan.network.law}, over {model.row.source}"
     return Evidence(model.final(model.signatures), Kind.MODELLED, source)
 
 
-@figure(
-    "transaction_bytes sign_seconds verify_seconds block_bytes vote_verify_seconds "
-    "vote_bytes_per_block votes_in_block " + _CONSENSUS,
-)
+@figure()
 def single_transaction_final_seconds(model: SchemeModel) -> float:
     """Time from the proposal of a block of one transaction to finality at the last delegate."""
     return model.final(1)
 
 
-@figure("transactions_per_block final_seconds block_seconds final_blocks", unconditional=True)
+@figure(unconditional=True)
 def binding_limit(model: SchemeModel) -> float:
     """Binding limit. It has a name, `SchemeModel.limit`, not a number, so the value is NaN."""
     return math.nan
 
 
-@figure(
-    "final_seconds block_seconds final_blocks votes_per_block vote_aggregation vote_aggregates "
-    "most_votes"
-)
+@figure()
 def rule_seconds(model: SchemeModel) -> float:
     """Time to finality under the chain's own finality rule."""
     plan, late = model.plan, 0.0
@@ -201,44 +173,44 @@ def rule_seconds(model: SchemeModel) -> float:
     return (plan.votes.final_blocks + late) * _full_cycle(model) + model["final_seconds"]
 
 
-@figure("final_seconds vote_deadline_seconds")
+@figure()
 def vote_deadline_ratio(model: SchemeModel) -> float:
     """Time to distribute a full block and vote on it, divided by the deadline of votes."""
     deadline = model.plan.votes.vote_deadline_seconds
     return model["final_seconds"] / deadline if deadline else math.nan
 
 
-@figure("transactions_per_block final_seconds block_seconds final_blocks", unconditional=True)
+@figure(unconditional=True)
 def capacity_per_second(model: SchemeModel) -> float:
     """Capacity: the maximum throughput."""
     return blocks(model.plan, model).capacity_per_second if model["transactions_per_block"] else 0.0
 
 
-@figure("capacity_per_second sustained_share", unconditional=True)
+@figure(unconditional=True)
 def sustained_per_second(model: SchemeModel) -> float:
     """Throughput at the share of full blocks that is sustained in the long run."""
     return model.plan.limits.sustained_share * model["capacity_per_second"]
 
 
-@figure("capacity_per_second transactions_per_second", unconditional=True)
+@figure(unconditional=True)
 def throughput_per_second(model: SchemeModel) -> float:
     """Throughput at the target load."""
     return min(model.plan.chain.transactions_per_second, model["capacity_per_second"])
 
 
-@figure("throughput_per_second", unit="", unconditional=True)
+@figure(unit="", unconditional=True)
 def carried_share(model: SchemeModel) -> float:
     """Share of the target load that the chain processes; below 1 the queue grows forever."""
     return model["throughput_per_second"] / model.plan.chain.transactions_per_second
 
 
-@figure("throughput_per_second capacity_per_second")
+@figure()
 def block_fill(model: SchemeModel) -> float:
     """Share of the capacity of a block that is used at the target load."""
     return model["throughput_per_second"] / model["capacity_per_second"]
 
 
-@figure("throughput_per_second capacity_per_second single_transaction_final_seconds")
+@figure()
 def latency_seconds(model: SchemeModel) -> float:
     """Mean latency of a transaction at the target load, with its wait in the queue."""
     # At and above the capacity the queue grows without end, and no mean exists.
@@ -247,13 +219,13 @@ def latency_seconds(model: SchemeModel) -> float:
     return seconds if math.isfinite(seconds) else math.nan
 
 
-@figure("final_seconds block_seconds final_blocks")
+@figure()
 def full_latency_seconds(model: SchemeModel) -> float:
     """Mean latency of a transaction that the next block includes, if blocks are full."""
     return _full_cycle(model) / 2 + model["final_seconds"]
 
 
-@figure(_STORED)
+@figure()
 def received_bits_per_second(model: SchemeModel) -> float:
     """Bandwidth that a node receives: each transaction arrives alone and in its block."""
     transactions = 2 * model["throughput_per_second"] * model["transaction_bytes"]
@@ -262,21 +234,21 @@ def received_bits_per_second(model: SchemeModel) -> float:
     return 8 * (transactions + other / _cycle(model))
 
 
-@figure("throughput_per_second block_verify_seconds")
+@figure()
 def verification_cores(model: SchemeModel) -> float:
     """Cores of a node that are busy with verification."""
     blocks_per_second = model["throughput_per_second"] / model["transactions_per_block"]
     return blocks_per_second * model["block_verify_seconds"]
 
 
-@figure("throughput_per_second sign_seconds")
+@figure()
 def signing_cores(model: SchemeModel) -> float:
     """Cores or accelerators of all wallets busy with signing."""
     signatures = model["throughput_per_second"] * model.plan.transaction.signatures
     return signatures * model["sign_seconds"]
 
 
-@figure(_STORED)
+@figure()
 def growth_bytes_per_year(model: SchemeModel) -> float:
     """Growth of the storage of a full node in a year."""
     # Headers follow the block interval at the carried load, also where blocks are nearly empty.
@@ -289,34 +261,34 @@ def growth_bytes_per_year(model: SchemeModel) -> float:
     return growth
 
 
-@figure("growth_bytes_per_year data_chunks")
+@figure()
 def coded_growth_bytes_per_year(model: SchemeModel) -> float:
     """Growth of the storage of a node in a year if it stores one chunk of each block."""
     return model["growth_bytes_per_year"] / model.plan.storage.data_chunks
 
 
-@figure("data_chunks parity_chunks")
+@figure(cites="")
 def coded_factor(model: SchemeModel) -> float:
     """Storage of all chunks of a block, relative to one copy."""
     plan = model.plan
     return (plan.storage.data_chunks + plan.storage.parity_chunks) / plan.storage.data_chunks
 
 
-@figure("growth_bytes_per_year retained_days")
+@figure()
 def repair_bytes(model: SchemeModel) -> float:
     """Traffic to rebuild the chunks of a failed node."""
     days = model.plan.storage.retained_days
     return model["growth_bytes_per_year"] * days * 86_400 / YEAR_SECONDS
 
 
-@figure("repair_bytes repair_bits_per_second decode_bytes_per_second")
+@figure()
 def repair_seconds(model: SchemeModel) -> float:
     """Time to gather and decode the chunks of a failed node."""
     storage, size = model.plan.storage, model["repair_bytes"]
     return 8 * size / storage.repair_bits_per_second + size / storage.decode_bytes_per_second
 
 
-@figure("transaction_bytes")
+@figure(cites="transaction")
 def transaction_bytes_ratio(model: SchemeModel) -> float | Evidence:
     """Bytes of a transaction, relative to the baseline."""
     if model.baseline is None:
@@ -324,14 +296,14 @@ def transaction_bytes_ratio(model: SchemeModel) -> float | Evidence:
     return model.exact(model["transaction_bytes"] / model.baseline["transaction_bytes"])
 
 
-@figure("capacity_per_second")
+@figure()
 def capacity_ratio(model: SchemeModel) -> float:
     """Capacity, relative to the baseline."""
     baseline = model.baseline["capacity_per_second"] if model.baseline else 0.0
     return model["capacity_per_second"] / baseline if baseline else math.nan
 
 
-@figure("verify_seconds")
+@figure(cites="")
 def verification_ratio(model: SchemeModel) -> float:
     """Time of a verification, relative to the baseline."""
     baseline = model.baseline["verify_seconds"] if model.baseline else math.nan

@@ -33,12 +33,12 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """Declaration of a figure: its unit, meaning, inputs and function."""
+    """Declaration of a figure: its unit, meaning and function."""
 
     unit: Unit
     about: str
-    needs: frozenset[str]
-    """The inputs of a plan that the figure depends on."""
+    cites: str
+    """What may be aggregated by a prover that the figure depends on: "vote", "transaction"."""
     compute: Callable[[SchemeModel], float | Evidence]
     is_unconditional: bool
     """Whether the figure exists for a scheme of which no transaction fits in a block."""
@@ -51,20 +51,17 @@ _Function = Callable[["SchemeModel"], "float | Evidence"]
 
 
 def figure(
-    needs: str, unit: str | None = None, *, unconditional: bool = False
+    *, cites: str = "vote transaction", unit: str | None = None, unconditional: bool = False
 ) -> Callable[[_Function], _Function]:
-    """Declare a figure. `needs` names inputs, and earlier figures, whose inputs it includes.
+    """Declare a figure, for the words of `cites` with the source of the plan's prover.
 
     The docstring of the function is its meaning; its name implies the unit unless one is given.
     """
 
     def declare(function: _Function) -> _Function:
-        name = function.__name__
-        inputs = (QUANTITIES[n].needs if n in QUANTITIES else {n} for n in needs.split())
-        about = (function.__doc__ or "").partition(".")[0]
+        name, about = function.__name__, (function.__doc__ or "").partition(".")[0]
         symbol = Unit.of(name) if unit is None else Unit(unit)
-        every = frozenset[str]().union(*inputs)
-        QUANTITIES[name] = Quantity(symbol, about, every, function, unconditional)
+        QUANTITIES[name] = Quantity(symbol, about, cites, function, unconditional)
         return function
 
     return declare
@@ -104,15 +101,14 @@ class SchemeModel:
             result = quantity.compute(self)
         if not isinstance(result, Evidence):
             result = Evidence(result, Kind.MODELLED, self.arithmetic)
-        source = result.source + self._citations(quantity.needs)
+        source = result.source + self._citations(quantity.cites)
         return Figure.point(result.value, quantity.unit, result.kind, source)
 
-    def _citations(self, needs: frozenset[str]) -> str:
+    def _citations(self, cites: str) -> str:
         text = ""
-        for how in ("vote_aggregation", "transaction_aggregation"):
-            prover = prover_of(self.plan.value(how))
-            concerned = how == "vote_aggregation" or self.algorithm == self.plan.bundled
-            if prover and concerned and how in needs:
+        for what in cites.split():
+            prover = prover_of(self.plan.value(f"{what}_aggregation"))
+            if prover and (what == "vote" or self.algorithm == self.plan.bundled):
                 text += f"; {prover.source}, {prover.date}: {prover.evidence}"
         return text
 

@@ -290,13 +290,12 @@ def figures_table(findings: Findings) -> Table:
 
 
 def sources_table(findings: Findings) -> Table:
-    """Return a table of the source of each figure and the inputs that it depends on."""
-    rows = []
-    for name, row in _present(findings).items():
-        sources = "; ".join(dict.fromkeys(figure.source for figure in row))
-        rows.append([_named(name), sources, ", ".join(sorted(QUANTITIES[name].needs))])
-    caption = "Sources of the figures, and the inputs that each depends on."
-    return _table(["figure", "source", "depends on"], (), rows, caption)
+    """Return a table of the source of each figure."""
+    rows = [
+        [_named(name), "; ".join(dict.fromkeys(figure.source for figure in row))]
+        for name, row in _present(findings).items()
+    ]
+    return _table(["figure", "source"], (), rows, "Sources of the figures.")
 
 
 def inputs_table(plan: Plan) -> Table:
