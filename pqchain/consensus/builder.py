@@ -276,7 +276,7 @@ class ViewBuilder:
         return link_times(scenario.network, (block, first, vote))
 
     def disturbance(self, number: int) -> Disturbance:
-        """Return the parameters of loss, delay, jitter and partition for view number `number`."""
+        """Return the parameters of loss, jitter and partition for view number `number`."""
         seed, faults = self.scenario.seed, self.scenario.faults
 
         def keys(purpose: str) -> tuple[int, ...]:
@@ -285,10 +285,7 @@ class ViewBuilder:
         return Disturbance(
             jitter=keys("jitter"),
             loss=keys("loss"),
-            delay=keys("delay"),
             loss_below=draws.threshold(faults.loss_probability),
-            delay_below=draws.threshold(faults.delay_probability),
-            delay_ns=nanoseconds(faults.delay_seconds),
             heal_ns=nanoseconds(faults.heal_seconds),
         )
 

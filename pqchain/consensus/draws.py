@@ -25,7 +25,7 @@ _GOLDEN = np.uint64(GOLDEN)
 _FIRST, _SECOND = map(np.uint64, MULTIPLIERS)
 
 # The position of a purpose enters its key: a new one goes last, so that existing draws stay.
-PURPOSES = "jitter loss delay peer region luck ballot (weight) length"
+PURPOSES = "jitter loss (delay) peer region luck ballot (weight) length"
 """Purposes of random numbers, numbered from 1; each has its own keys."""
 
 

@@ -29,8 +29,6 @@ class Faults:
     ] = _SLOW_FACTOR
     loss_probability: Annotated[Share, Doc("probability that a message is lost")] = 0.0
     """Probability that a message is lost; it is not sent again."""
-    delay_probability: Annotated[Share, Doc("probability that a message is delayed")] = 0.0
-    delay_seconds: Annotated[Seconds, Doc("delay of a delayed message")] = 0.0
     partition_fraction: Annotated[Share, Doc("share of the nodes in one part of a partition")] = 0.0
     """Share of all nodes, the first ones, that is partitioned from the rest."""
     heal_seconds: Annotated[Seconds, Doc("when the partition ends")] = 0.0
@@ -45,17 +43,12 @@ class Faults:
             ranks = getattr(self, name)
             if len(set(ranks)) != len(ranks):
                 raise UsageError(f"faults.{name} must contain a rank only once; got {ranks!r}.")
-        # One of such a pair without the other would have no effect.
-        for first, second in (
-            ("delay_probability", "delay_seconds"),
-            ("partition_fraction", "heal_seconds"),
-        ):
-            one, other = getattr(self, first), getattr(self, second)
-            if bool(one) != bool(other):
-                raise UsageError(
-                    f"faults.{first} and faults.{second} must be both 0 or both above 0; got "
-                    f"{one:g} and {other:g}."
-                )
+        # One without the other would have no effect.
+        if bool(self.partition_fraction) != bool(self.heal_seconds):
+            raise UsageError(
+                "faults.partition_fraction and faults.heal_seconds must be both 0 or both above 0; "
+                f"got {self.partition_fraction:g} and {self.heal_seconds:g}."
+            )
         if self.slow and self.slow_factor == 1:
             raise UsageError("faults.slow_factor must be above 1 with slow delegates; got 1.")
         if not self.slow and self.slow_factor != _SLOW_FACTOR:

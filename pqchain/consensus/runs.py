@@ -64,7 +64,6 @@ RUNS = Contract(
             ("Int64", "sent_messages sent_bytes"),
             ("float64", "cpu_seconds latency_low_seconds latency_high_seconds"),
             ("float64", "predicted_latency_seconds prediction_error_percent"),
-            ("float64", "plain_latency_seconds over_plain_percent"),
         ).columns,
     },
 )
@@ -74,10 +73,8 @@ Columns: those of "consensus"; mode, kind (modelled, replayed or measured), tran
 and sent_bytes (in the whole run; empty if modelled), cpu_seconds (of all nodes; NaN unless
 measured), latency_low_seconds and latency_high_seconds (95 % interval of the median over the
 heights; NaN if modelled or below six heights), predicted_latency_seconds (by the law "host" for
-measured runs; else NaN), prediction_error_percent (its relative error), plain_latency_seconds (of
-the same over plain, for a run over a transport in virtual time; else NaN), over_plain_percent
-(relative cost of the transport) and datagram_sha256 (of all datagrams over native in virtual time,
-equal for equal scenarios; else empty).
+measured runs; else NaN), prediction_error_percent (its relative error) and datagram_sha256 (of all
+datagrams over native in virtual time, equal for equal scenarios; else empty).
 """
 
 GROUP = ("algorithm", "nodes", "delegates", "network", "exchange", "vote_phases", "proposal")
@@ -140,8 +137,6 @@ class Run(ArrayEqMixin):
     programs; NaN unless measured."""
     predicted_seconds: float = math.nan
     """Latency predicted by the law "host"; see `delegates.service_times`."""
-    plain_seconds: float = math.nan
-    """Latency of the same over plain, for a run over a transport in virtual time."""
     datagram_sha256: str = ""
     """Digest of all datagrams and their times, over native in virtual time."""
     cluster: Mapping[str, Any] = field(default_factory=dict)
@@ -244,8 +239,6 @@ class Run(ArrayEqMixin):
             "latency_high_seconds": self.latency_interval[1],
             "predicted_latency_seconds": self.predicted_seconds,
             "prediction_error_percent": self.error_percent,
-            "plain_latency_seconds": self.plain_seconds,
-            "over_plain_percent": 100 * (self.latency_seconds / self.plain_seconds - 1),
         }
         return {name: row[name] for name in contract.columns}
 

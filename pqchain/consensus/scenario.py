@@ -365,6 +365,7 @@ _REMOVED: dict[type, dict[str, Any]] = {
         "arrivals_per_second": 0.0,
     },
     Network: {"transport": "udp", "region_table": "2026"},
+    Faults: {"delay_probability": 0.0, "delay_seconds": 0.0},
 }
 """Former fields with their values in the identifiers of stored results."""
 

@@ -20,12 +20,6 @@ _PREDICTED = (
     "predicted_latency_seconds",
     "prediction_error_percent",
 )
-_OVER_PLAIN = (
-    "plain_latency_seconds",
-    Column("more than plain", key="over_plain_percent", numeric=True),
-)
-"""Overhead of handshakes, acknowledgements and congestion control."""
-
 _EXECUTED: dict[str, str] = {
     Kind.REPLAYED: "Replayed in virtual time over {transport}: bytes, signatures and protocol are "
     "real, time is modelled from the costs.",
@@ -41,8 +35,6 @@ def delegates(frame: pd.DataFrame) -> Table:
         columns += ["sent_messages", "sent_bytes"]
     if frame["predicted_latency_seconds"].notna().any():
         columns += _PREDICTED
-    if frame["over_plain_percent"].notna().any():
-        columns += _OVER_PLAIN
     return _with_remarks(frame, columns)
 
 

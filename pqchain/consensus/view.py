@@ -53,16 +53,13 @@ class ArrayEqMixin:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Disturbance:
-    """Parameters of loss, delay, jitter and partition of messages; times in nanoseconds."""
+    """Parameters of loss, jitter and partition of messages; times in nanoseconds."""
 
     jitter: tuple[int, ...]
-    """Key of the random numbers for each kind of message; likewise `loss` and `delay`."""
+    """Key of the random numbers for each kind of message; likewise `loss`."""
     loss: tuple[int, ...]
-    delay: tuple[int, ...]
     loss_below: int
-    """A message is lost if its random number is below this; delayed if below `delay_below`."""
-    delay_below: int
-    delay_ns: int
+    """A message is lost if its random number is below this."""
     heal_ns: int
     """When the partition heals: no message crosses it earlier."""
 
@@ -78,15 +75,12 @@ class Disturbance:
             return NEVER
         if max_jitter_ns:
             at += draws.scale(draws.draw(self.jitter[kind], i, j), max_jitter_ns)
-        if self.delay_below and draws.draw(self.delay[kind], i, j) < self.delay_below:
-            at += self.delay_ns
         return max(at, self.heal_ns) if partitioned else at
 
     def as_tuple(self, kind: int) -> tuple[Any, ...]:
         """Return the fields that apply to a kind of message as a tuple, for compiled code."""
-        keys = (self.jitter[kind], self.loss[kind], self.delay[kind])
-        unsigned = map(np.uint64, (*keys, self.loss_below, self.delay_below))
-        return (*unsigned, self.delay_ns, self.heal_ns)
+        unsigned = map(np.uint64, (self.jitter[kind], self.loss[kind], self.loss_below))
+        return (*unsigned, self.heal_ns)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

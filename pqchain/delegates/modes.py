@@ -29,7 +29,6 @@ from tqdm import tqdm
 
 from pqchain import algorithms, checks
 from pqchain.chain import bulk
-from pqchain.consensus import model
 from pqchain.consensus.faults import Faults
 from pqchain.consensus.network import SECOND, Network
 from pqchain.consensus.runs import MODES, Height, Mode, Run
@@ -133,13 +132,7 @@ def run(
             result = processes.run(
                 job, folder, shaped=shaped, progress=advance, fork_server=fork_server
             )
-    run = _of_result(result, shared, scenario, mode, chosen)
-    if mode != "virtual" or scenario.delegate_count < scenario.nodes:
-        return run
-    # The model stands in for a run over plain: with the same transactions both are equal to the
-    # nanosecond.
-    plain = model.run(scenario, load=PoolLoad(scenario, shared.pool))
-    return replace(run, plain_seconds=plain.latency_seconds)
+    return _of_result(result, shared, scenario, mode, chosen)
 
 
 def open_fork_server(scenario: Scenario, transport: str | None = None) -> ForkServer:

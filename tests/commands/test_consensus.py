@@ -99,15 +99,12 @@ def test_unsafe_run_exits_1(run, monkeypatch):
 
 
 @pytest.mark.native
-def test_virtual_time_transport_states_its_costs(run):
+def test_virtual_time_transport_is_replayed(run):
     line = "consensus --network star --nodes 3 --vote-phases 2 --mode virtual"
     said = run(f"{line} --transport {registry.default()}")
-    lines = said.out.splitlines()
-    assert lines[0].split()[-5:] == ["plain", "latency", "more", "than", "plain"]
-    assert float(lines[2].split()[-2].lstrip("+")) > 0
     assert f"Replayed in virtual time over {registry.default()}" in said.err
     row = run(f"{line} --json").data["runs"][0]
-    assert (row["kind"], row["transport"], row["over_plain_percent"]) == ("replayed", "plain", None)
+    assert (row["kind"], row["transport"]) == ("replayed", "plain")
 
 
 @pytest.mark.native

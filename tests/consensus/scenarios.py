@@ -87,15 +87,12 @@ def faults(draw: st.DrawFn, delegates: int) -> Faults:
     ranks = st.lists(st.integers(0, delegates - 1), max_size=3, unique=True).map(tuple)
     # Fields that have an effect only together are drawn in pairs.
     slow = draw(ranks)
-    late = draw(_pairs([0.2, 1.0], [1e-9, 0.05, 3.0]))
     partitioned = draw(_pairs([0.3, 0.5, 1.0], [0.01, 0.3, 1e3]))
     return Faults(
         crashed=draw(ranks),
         slow=slow,
         slow_factor=draw(st.sampled_from([2, 3, 1000])) if slow else 10,
         loss_probability=draw(st.sampled_from([0.0, 0.0, 0.05, 0.5, 1.0])),
-        delay_probability=late[0],
-        delay_seconds=late[1],
         partition_fraction=partitioned[0],
         heal_seconds=partitioned[1],
         invalid=draw(ranks),

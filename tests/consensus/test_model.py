@@ -74,14 +74,12 @@ def test_f_faulty_delegates_cannot_break_safety(data: st.DataObject) -> None:
     ranks = data.draw(st.lists(st.integers(0, count - 1), max_size=(count - 1) // 3, unique=True))
     cut = data.draw(st.integers(0, len(ranks)))
     other = data.draw(st.integers(cut, len(ranks)))
-    late, halved = data.draw(st.booleans()), data.draw(st.booleans())
+    halved = data.draw(st.booleans())
     faults = Faults(
         equivocating=tuple(ranks[:cut]),
         crashed=tuple(ranks[cut:other]),
         invalid=tuple(ranks[other:]),
         loss_probability=data.draw(st.sampled_from([0.0, 0.1, 0.3])),
-        delay_probability=0.3 if late else 0.0,
-        delay_seconds=data.draw(st.sampled_from([0.05, 0.3])) if late else 0.0,
         partition_fraction=0.5 if halved else 0.0,
         heal_seconds=data.draw(st.sampled_from([0.2, 1.5])) if halved else 0.0,
         slow=tuple(ranks[:1]),

@@ -79,11 +79,11 @@ def check_part(part: int, examples: int) -> None:
 
 
 def test_delegates_and_model_agree_to_the_nanosecond() -> None:
-    check_part(13, 100)
+    check_part(11, 100)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("part", [*range(1, 9), 10, 11])
+@pytest.mark.parametrize("part", range(1, 11))
 def test_delegates_and_model_agree_in_2000_scenarios(part: int) -> None:
     check_part(part, 200)
 

@@ -42,8 +42,6 @@ def test_modelled_replayed_and_measured_runs_align():
     # One length of signatures, so plain equals the model; QUIC's headers and handshakes cost time.
     latency = frame["latency_seconds"]
     assert latency[0] == latency[1] < latency[2] < 2 * latency[0]
-    assert frame["plain_latency_seconds"].fillna(0).tolist() == [0, 0, latency[0]]
-    assert frame["over_plain_percent"][2] == pytest.approx(100 * (latency[2] / latency[0] - 1))
 
 
 def test_wallets_made_during_a_modelled_run_have_random_keys():
@@ -72,7 +70,6 @@ def test_faults_cost_one_view_over_quic_as_in_the_model(faults):
 
 _FAULTS = [
     {"loss_probability": 0.1},
-    {"delay_probability": 0.3, "delay_seconds": 0.2},
     {"partition_fraction": 0.5, "heal_seconds": 1.5},
     {"slow": (1,), "slow_factor": 3},
 ]

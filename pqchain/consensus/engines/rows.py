@@ -68,13 +68,11 @@ def arrival(
     disturbance: Any, i: int, j: int, at: int, max_jitter_ns: int, partitioned: bool
 ) -> Any:
     """Compute `Disturbance.arrival`; `disturbance` is from `Disturbance.as_tuple(kind)`."""
-    jitter, loss, delay, loss_below, delay_below, delay_ns, heal_ns = disturbance
+    jitter, loss, loss_below, heal_ns = disturbance
     if loss_below and draw_unsigned(loss, i, j) < loss_below:
         return np.int64(NEVER)
     if max_jitter_ns:
         at += integers_below(jitter, i, j, max_jitter_ns)
-    if delay_below and draw_unsigned(delay, i, j) < delay_below:
-        at += delay_ns
     return max(at, heal_ns) if partitioned else at
 
 
@@ -146,9 +144,9 @@ class Rows:
         faster.
         """
         rows = self.fields
-        _, _, _, loss_below, delay_below, _, heal_ns = rows.disturbance[VOTE]
+        _, _, loss_below, heal_ns = rows.disturbance[VOTE]
         is_split = heal_ns > 0 and rows.side.any() and not rows.side.all()
-        is_random = loss_below or delay_below or rows.max_jitter_ns.any()
+        is_random = loss_below or rows.max_jitter_ns.any()
         if is_split or is_random or not rows.link_per_pair:
             return np.empty((0, 0), dtype=np.int64)
         senders = np.flatnonzero(sent < NEVER)
