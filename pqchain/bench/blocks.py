@@ -265,7 +265,7 @@ def _measure(
     if sources:
         reason = f"{'; '.join(sources)}; sizes only, with hashes instead of signatures"
         return figures | {"reason": reason}, {}
-    figures["apply_code"] = "Python" if state._in_bulk(data, first, False) is None else "C"
+    figures["apply_code"] = "Python" if state._in_bulk(data, first) is None else "C"
     return figures, _rounds(signers, state, block, verifiers, limits)
 
 

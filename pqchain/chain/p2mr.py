@@ -8,9 +8,6 @@ post-quantum signatures to later proposals; the same leaf with another scheme is
 
 from __future__ import annotations
 
-OUTPUT_BYTES = 43
-"""An output: an amount (8), a length (1), OP_2 and a push of the root (34)."""
-
 HASH_BYTES = 32
 """A node of the tree."""
 

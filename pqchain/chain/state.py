@@ -119,8 +119,8 @@ _EMPTY_ACCOUNT = Account()
 _Keys = tuple[tuple[int, bytes | None], ...]
 """(algorithm identifier, public key) of each signature; None for a key to recover."""
 
-_Checked = tuple[Header, dict[bytes, Account], set[int]]
-"""Header, accounts after the block, and indices of transactions with a wrong signature."""
+_Checked = tuple[Header, dict[bytes, Account], int | None]
+"""Header, accounts after the block, and index of the first transaction with a wrong signature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,24 +178,18 @@ class State:
         seal = proposer.seal(header.seal_message) if isinstance(proposer, Wallet) else None
         return Block(header, rows, seal)
 
-    def apply(
-        self, block: Block | bytes, *, verifier: Verifier | None = None, all_wrong: bool = False
-    ) -> State:
+    def apply(self, block: Block | bytes, *, verifier: Verifier | None = None) -> State:
         """Return the state after the block. Raises BlockRejected with the reason.
 
-        With `all_wrong`, BAD_SIGNATURE names every transaction with a wrong signature, not only the
-        first. Raises Unsupported if an algorithm of the block cannot run here, so that the block
-        can be neither accepted nor rejected.
+        Raises Unsupported if an algorithm of the block cannot run here, so that the block can be
+        neither accepted nor rejected.
         """
         verifier = verifier or Verifier()
         block = block if isinstance(block, Block) else as_bytes("block", block)
-        in_bulk = self._in_bulk(block, verifier, all_wrong)
-        checked = in_bulk or self._one_by_one(self._decoded(block), verifier, all_wrong)
-        header, accounts, wrong = checked
-        if wrong:
-            indices = sorted(wrong) if all_wrong else [min(wrong)]
-            detail = f"transaction {', '.join(map(str, indices))}"
-            raise BlockRejected(Reason.BAD_SIGNATURE, detail, tuple(indices))
+        in_bulk = self._in_bulk(block, verifier)
+        header, accounts, wrong = in_bulk or self._one_by_one(self._decoded(block), verifier)
+        if wrong is not None:
+            raise BlockRejected(Reason.BAD_SIGNATURE, f"transaction {wrong}", (wrong,))
         return replace(
             self,
             height=header.height,
@@ -205,21 +199,17 @@ class State:
             block=block,
         )
 
-    def _one_by_one(self, block: Block, verifier: Verifier, all_wrong: bool) -> _Checked:
+    def _one_by_one(self, block: Block, verifier: Verifier) -> _Checked:
         self._check_place(block.header)
         if block.header.root != transactions_root(block.transactions, threads=verifier.threads):
             raise BlockRejected(Reason.WRONG_ROOT, "the transactions do not match the header")
         names = self._algorithms(block)
         self._check_seal(block.header, block.seal, names, verifier)
         accounts, checks, wrong = self._transfer(block, names)
-        # One wrong sender rejects the block; signatures are then verified only if `all_wrong`.
-        if not wrong or all_wrong:
-            wrong.update(verifier.wrong(checks, stop_at_first=not all_wrong))
-        return block.header, accounts, wrong
+        # One wrong sender rejects the block, whose signatures are then not verified.
+        return block.header, accounts, verifier.wrong(checks) if wrong is None else wrong
 
-    def _in_bulk(
-        self, block: Block | bytes, verifier: Verifier, all_wrong: bool
-    ) -> _Checked | None:
+    def _in_bulk(self, block: Block | bytes, verifier: Verifier) -> _Checked | None:
         """Check a large uniform block in C; the result is that of `_one_by_one`.
 
         Returns None for other blocks, and if a transaction is invalid for a reason other than its
@@ -245,15 +235,13 @@ class State:
         settled = read.settle(self.account)
         if settled is None:
             return None
-        wrong = verifier.wrong_packed(
-            names[read.identifier], read.packed(), stop_at_first=not all_wrong
-        )
+        wrong = verifier.wrong_packed(names[read.identifier], read.packed())
         if wrong is None:
             return None
         accounts = dict(self.accounts)
         for address, balance, nonce in settled:
             accounts[address] = Account(balance, nonce, self.account(address).keys)
-        return read.header, accounts, set(wrong)
+        return read.header, accounts, min(wrong, default=None)
 
     def checks(self, block: Block) -> list[Check]:
         """Return the signatures to verify in a block. Raises BlockRejected for invalid payments."""
@@ -316,20 +304,20 @@ class State:
             raise BlockRejected(Reason.BAD_SIGNATURE, "the key of the seal is not the proposer's")
         message = header.seal_message
         check = Check(0, names[seal.identifier], message, seal.signature, seal.public_key)
-        if verifier.wrong([check]):
+        if verifier.wrong([check]) is not None:
             raise BlockRejected(Reason.BAD_SIGNATURE, "the signature of the seal is wrong")
 
     def _transfer(
         self, block: Block, names: Mapping[int, str]
-    ) -> tuple[dict[bytes, Account], list[Check], set[int]]:
+    ) -> tuple[dict[bytes, Account], list[Check], int | None]:
         """Apply all payments to a copy of the accounts.
 
-        Returns the copy, the signatures to verify, and the indices of transactions whose keys do
-        not match their sender's address.
+        Returns the copy, the signatures to verify, and the index of the first transaction whose
+        keys do not match its sender's address.
         """
         accounts = dict(self.accounts)
         checks: list[Check] = []
-        wrong: set[int] = set()
+        wrong: int | None = None
         addresses: dict[_Keys, bytes] = {}
         for index, transaction in enumerate(block.transactions):
             payment = transaction.payment
@@ -354,8 +342,8 @@ class State:
             if all(key is not None for _, key in keys):  # else recovery compares the address
                 if keys not in addresses:
                     addresses[keys] = address_of([(i, key or b"") for i, key in keys])
-                if addresses[keys] != payment.sender:
-                    wrong.add(index)
+                if wrong is None and addresses[keys] != payment.sender:
+                    wrong = index
             message, address = transaction.message, payment.sender
             for credential, (identifier, key) in zip(transaction.credentials, keys, strict=True):
                 name, signature = names[identifier], credential.signature

@@ -54,27 +54,23 @@ class Verifier:
             self._signers[algorithm] = signer
         return self._signers[algorithm]
 
-    def wrong(self, checks: Sequence[Check], *, stop_at_first: bool = False) -> list[int]:
-        """Return the sorted indices of the transactions with a wrong signature.
+    def wrong(self, checks: Sequence[Check]) -> int | None:
+        """Return the lowest index of the transactions with a wrong signature, or None.
 
-        With `stop_at_first` only the lowest index is returned, and verification ends early.
+        Verification ends at the first wrong signature of each scheme.
         """
         # One batch per algorithm: a native library verifies a batch in a single call.
         groups: dict[tuple[str, bool], list[Check]] = defaultdict(list)
         for check in checks:
             groups[check.algorithm, check.public_key is None].append(check)
-        wrong: set[int] = set()
+        wrong = []
         for (algorithm, recover), group in groups.items():
             verify = self._recover_all if recover else self._verify_all
-            indices = verify(self.signer(algorithm), group, stop_at_first)
-            wrong.update(group[i].index for i in indices)
-        # With stop_at_first each group gives its lowest index, the lowest of all among them.
-        return sorted(wrong)[:1] if stop_at_first else sorted(wrong)
+            wrong += [group[index].index for index in verify(self.signer(algorithm), group)]
+        return min(wrong, default=None)
 
-    def wrong_packed(
-        self, algorithm: str, packed: Packed, *, stop_at_first: bool = False
-    ) -> list[int] | None:
-        """Return the indices of the wrong signatures in a packed batch.
+    def wrong_packed(self, algorithm: str, packed: Packed) -> list[int] | None:
+        """Return the lowest index of the wrong signatures in a packed batch, or [] for none.
 
         Returns None if the scheme is not in a native library, or if the length of a key or
         signature in the batch is invalid for the scheme.
@@ -82,20 +78,18 @@ class Verifier:
         signer = self.signer(algorithm)
         if not isinstance(signer, NativeSigner):
             return None
-        return signer.verify_packed(packed, threads=self.threads, stop_at_first=stop_at_first)
+        return signer.verify_packed(packed, threads=self.threads, stop_at_first=True)
 
-    def _verify_all(self, signer: Signer, group: Sequence[Check], stop_at_first: bool) -> list[int]:
+    def _verify_all(self, signer: Signer, group: Sequence[Check]) -> list[int]:
         return signer.verify_batch(
             [check.message for check in group],
             [check.signature for check in group],
             [check.public_key or b"" for check in group],
             threads=self.threads,
-            stop_at_first=stop_at_first,
+            stop_at_first=True,
         )
 
-    def _recover_all(
-        self, signer: Signer, group: Sequence[Check], stop_at_first: bool
-    ) -> list[int]:
+    def _recover_all(self, signer: Signer, group: Sequence[Check]) -> list[int]:
         if not isinstance(signer, RecoverableSigner):
             raise Unsupported(
                 f"{signer.implementation} cannot recover keys of {signer.algorithm.name}; use the "
@@ -109,4 +103,4 @@ class Verifier:
             keys = [(identifier, key or recovered or b"") for identifier, key in check.keys]
             return recovered is None or address_of(keys) != check.sender
 
-        return in_parts(group, wrong, threads=self.threads, stop_at_first=stop_at_first)
+        return in_parts(group, wrong, threads=self.threads, stop_at_first=True)

@@ -108,12 +108,12 @@ def figure(svg: bytes, *, identifier: str, description: str, caption: str) -> Ma
     )
 
 
-def section(identifier: str, title: str, *children: str, level: int = 2) -> Markup:
+def section(identifier: str, title: str, *children: str) -> Markup:
     """Return a section whose heading links to itself."""
     anchor = element(
         "a", "#", href=f"#{identifier}", class_="anchor", aria_label=f"Link to {title}"
     )
-    heading = element(f"h{level}", title, Markup(" "), anchor)
+    heading = element("h2", title, Markup(" "), anchor)
     return element("section", heading, *children, id=identifier)
 
 

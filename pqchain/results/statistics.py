@@ -43,15 +43,6 @@ def holm(p_values: Iterable[float]) -> list[float]:
     return corrected.tolist()
 
 
-def share_interval(count: int, total: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share of `count` in `total`, by Clopper and Pearson (1934)."""
-    from scipy.special import betaincinv
-
-    low = betaincinv(count, total - count + 1, 0.025) if count else 0.0
-    high = betaincinv(count + 1, total - count, 0.975) if count < total else 1.0
-    return float(low), float(high)
-
-
 def median_interval(samples: Iterable[float]) -> tuple[float, float]:
     """Return the interval of two samples that contains the median with at least 95 %.
 

@@ -240,7 +240,7 @@ def test_foreign_signature_recovers_a_foreign_key(name: str) -> None:
 
 
 @pytest.mark.native
-def test_invalid_signatures_of_a_mixed_block_are_listed() -> None:
+def test_first_invalid_signature_of_a_mixed_block_is_named() -> None:
     wallets = [fresh(n, i) for i in range(3) for n in ("Falcon-512", "ML-DSA-44", "Ed25519")]
     wallets += [bob(key_mode="recovered"), hybrid()]
     state = State.genesis({wallet.address: 10 for wallet in wallets})
@@ -255,8 +255,6 @@ def test_invalid_signatures_of_a_mixed_block_are_listed() -> None:
     ]
     for threads in (1, 3):
         verifier = Verifier(threads=threads)
-        every = refused(state, resealed(state, *mixed), verifier=verifier, all_wrong=True)
-        assert (every.reason, every.indices) == (Reason.BAD_SIGNATURE, wrong)
         first = refused(state, resealed(state, *mixed), verifier=verifier)
         assert (first.reason, first.indices) == (Reason.BAD_SIGNATURE, wrong[:1])
 

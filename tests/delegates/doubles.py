@@ -38,12 +38,11 @@ class CachingVerifier(Verifier):
         super().__init__()
         self.results = {}
 
-    def wrong(self, checks, *, stop_at_first=False):
-        new = [check for check in checks if self._key(check) not in self.results]
-        wrong = set(super().wrong(new))
-        for check in new:
-            self.results[self._key(check)] = check.index not in wrong
-        return [check.index for check in checks if not self.results[self._key(check)]]
+    def wrong(self, checks):
+        for check in checks:
+            if self._key(check) not in self.results:
+                self.results[self._key(check)] = super().wrong([check]) is None
+        return next((row.index for row in checks if not self.results[self._key(row)]), None)
 
     @staticmethod
     def _key(check):

@@ -19,7 +19,6 @@ from pqchain.results.statistics import (
     linear,
     median_interval,
     nonnegative_draws,
-    share_interval,
 )
 
 COUNTS = (3, 5, 6, 8, 10, 20, 50, 100)
@@ -111,15 +110,6 @@ def test_interval_covers_or_is_none_for_every_count(function, data):
         # Two standard errors of the simulation.
         least = LEAST - 2 * math.sqrt(LEAST * (1 - LEAST) / repeats)
         assert math.isnan(found) or found >= least, (count, found)
-
-
-@pytest.mark.parametrize("total", [3, 5, 10, 30, 100])
-def test_interval_of_a_share_covers_every_share(total):
-    counts = np.arange(total + 1)
-    ends = np.array([share_interval(int(count), total) for count in counts])
-    for share in np.linspace(0.001, 0.999, 999):
-        inside = (ends[:, 0] <= share) & (share <= ends[:, 1])
-        assert stats.binom.pmf(counts[inside], total, share).sum() >= 0.95
 
 
 def test_plain_t_interval_of_a_mean_would_be_found(monkeypatch):

@@ -13,7 +13,6 @@ from pqchain.results.statistics import (
     median_interval,
     nonnegative,
     nonnegative_draws,
-    share_interval,
     student_p,
     student_t,
 )
@@ -73,14 +72,6 @@ def test_holm_multiplies_the_smallest_most():
     corrected = holm([math.nan, 0.02])
     assert math.isnan(corrected[0])
     assert corrected[1] == 0.02
-
-
-def test_intervals_of_shares_are_exact():
-    # Newcombe 1998, "Two-sided confidence intervals for the single proportion", table I, method 5.
-    assert share_interval(81, 263) == pytest.approx((0.2527, 0.3676), abs=1e-4)
-    assert share_interval(0, 20) == pytest.approx((0.0, 0.1684), abs=1e-4)
-    assert share_interval(20, 20) == pytest.approx((1 - 0.1684, 1.0), abs=1e-4)
-    assert share_interval(0, 0) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(
