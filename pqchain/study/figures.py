@@ -310,6 +310,15 @@ def verification_ratio(model: SchemeModel) -> float:
     return model["verify_seconds"] / baseline
 
 
+@figure()
+def migration_seconds(model: SchemeModel) -> float:
+    """Time to register new keys for all accounts if full blocks contain nothing else."""
+    plan, baseline = model.plan, model.baseline
+    if baseline is None or not plan.chain.accounts or not baseline["capacity_per_second"]:
+        return math.nan
+    return plan.chain.accounts / model.registrations * _full_cycle(baseline)
+
+
 def _of_prover(model: SchemeModel, value: float) -> Evidence | None:
     """Return a figure of the votes with the evidence of their prover; None without a prover."""
     if not (prover := prover_of(model.plan.votes.vote_aggregation)):

@@ -28,7 +28,7 @@ Nodes = Annotated[int, Ge(0), Le(2**22)]
 
 @declared
 class ChainInputs:
-    """Table [chain]: schemes, load and blocks."""
+    """Table [chain]: schemes, load, blocks, and the accounts that move to new keys."""
 
     checked: Annotated[date | None, Doc("date on which the sources were read")] = None
     valid_until: Annotated[date | None, Doc("last day of the chain's rules as described")] = None
@@ -47,8 +47,9 @@ class ChainInputs:
         KeyMode,
         Doc("inline: key in each transaction; registered: on the chain; recovered: from signature"),
     ] = "inline"
+    accounts: Annotated[Count, Doc("accounts that must move to a new key")] = 0
     moves_register: Annotated[
-        bool, Doc("whether an account can keep a new key; if not, it moves to a new account")
+        bool, Doc("whether a move writes the new key; if not, each signature moves an account")
     ] = True
 
     @property
@@ -94,6 +95,8 @@ class LimitInputs:
     execution_gas: Annotated[Number, Doc("gas of the execution of a transaction")] = 0.0
     calldata_gas: Annotated[Number, Doc("gas of a byte of calldata")] = 0.0
     floor_gas: Annotated[Number, Doc("least gas of a byte of calldata")] = 0.0
+    state_gas: Annotated[Number, Doc("gas of a byte of a key that a move writes")] = 0.0
+    separate_state_gas: Annotated[bool, Doc("limit state gas by itself, as EIP-8037")] = False
     verification_gas: Annotated[
         Number, Doc("gas of a verification of the baseline; others are priced by their time")
     ] = 0.0

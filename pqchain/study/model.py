@@ -258,6 +258,28 @@ class SchemeModel:
             return seconds
         return seconds + votes / self.plan.network.verification_threads
 
+    @cached_property
+    def registrations(self) -> float:
+        """Number of accounts that one block of moves moves to the scheme; NaN if none can."""
+        # A move needs a baseline to move from, and a key that fits in the data of a transaction.
+        plan, row, baseline = self.plan, self.row, self.baseline_row
+        is_longer = row.public_key_bytes > encoding.MAX_DATA_BYTES
+        if baseline is None or not plan.chain.accounts or is_longer:
+            return math.nan
+        lengths = dict(distribution(baseline.algorithm, baseline.signature_bytes))
+        # Without registration every signature of a transaction spends from an account and moves it.
+        moving, accounts, state_gas = plan, plan.transaction.signatures, 0.0
+        if plan.chain.moves_register:
+            moving, accounts = plan.with_(data_bytes=row.public_key_bytes), 1.0
+            state_gas = plan.limits.state_gas * row.public_key_bytes
+        if not plan.limits.separate_state_gas:
+            moving = moving.with_(execution_gas=plan.limits.execution_gas + state_gas)
+        _, votes = chain.votes_in_block(plan, baseline.signature_bytes)
+        allowed = chain.per_block(plan, chain.use(moving, baseline, lengths, baseline), votes)
+        if plan.limits.separate_state_gas and state_gas:
+            allowed["state gas"] = math.floor(plan.limits.block_gas / state_gas)
+        return accounts * allowed[chain.binding(allowed)] or math.nan
+
 
 def blocks(plan: Plan, values: Mapping[str, float] | SchemeModel) -> queueing.Blocks:
     """Return blocks with these figures for the queueing model."""

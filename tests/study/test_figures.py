@@ -92,17 +92,18 @@ def differing(before, after, algorithm):
 
 CHANGES = {
     "transactions_per_second": 0.5, "block_bytes": 60_000, "block_seconds": 99.0, "data_bytes": 100,
-    "key_mode": "registered", "nodes": 20, "delegates": 9, "vote_phases": 2,
+    "key_mode": "registered", "accounts": 7, "nodes": 20, "delegates": 9, "vote_phases": 2,
     "transaction_aggregation": "labrador",
     "law": "star", "rate_bits_per_second": 1e6, "link_latency_seconds": 0.3, "peers": 3,
     "world": True, "verification_threads": 3,
     "data_chunks": 4, "parity_chunks": 2, "retained_days": 30.0, "repair_bits_per_second": 1e6,
     "decode_bytes_per_second": 1e6,
+    "moves_register": False,
     "envelope_bytes": 300, "framing_bytes": 7, "signatures": 3.0, "witness_discount": 2.0,
     "block_weight": 60_000.0, "block_gas": 1e6, "sustained_share": 0.5, "intrinsic_gas": 1e5,
     "execution_gas": 1e5, "calldata_gas": 20.0, "floor_gas": 60.0, "verification_gas": 1e5,
     "gas_prices": {"Falcon-512": 9e5}, "most_transactions": 2.0,
-    "consensus_bytes": 500.0,
+    "state_gas": 1000.0, "separate_state_gas": True, "consensus_bytes": 500.0,
     "votes_per_block": 40.0, "vote_bytes": 50.0,
     "vote_signature_bytes": 9.0, "vote_aggregation": "bls", "vote_aggregates": 2.0,
     "votes_in_block": True, "most_votes": 3.0, "vote_deadline_seconds": 4.0,
@@ -119,6 +120,7 @@ BEFORE = {
     "peers": {"law": "gossip"},
     "pipelined": {"law": "uplink", "vote_phases": 2},
     "world": {"law": "gossip"},
+    "separate_state_gas": {"state_gas": 40.0},
     "transaction_aggregation": {"block_bytes": 500_000, "block_weight": 2e6, "block_gas": 2e8},
 }
 """Inputs without which a change would be hidden, or impossible."""
@@ -127,7 +129,7 @@ BEFORE = {
 @pytest.mark.parametrize("name", sorted(CHANGES))
 def test_input_changes_figures_but_not_the_scheme(name):
     base = plan(
-        vote_phases=1, block_seconds=0.0, law="mesh",
+        accounts=1000, vote_phases=1, block_seconds=0.0, law="mesh",
         envelope_bytes=200, block_gas=2e6, intrinsic_gas=1e4,
         calldata_gas=16.0, block_weight=200_000.0, witness_discount=4.0, votes_per_block=10.0,
         vote_bytes=40.0, data_bytes=20,
@@ -141,7 +143,7 @@ def test_input_changes_figures_but_not_the_scheme(name):
 
 
 def test_costs_of_one_scheme_change_only_that_scheme():
-    base = plan()
+    base = plan(accounts=5)
     before = models(base, COSTS)
     rows = tuple(
         row if row.algorithm != "Falcon-512" else replace(row, verify_seconds=1.0)

@@ -128,6 +128,20 @@ def test_glamsterdam_prices_bytes_of_keys_and_signatures():
         assert got["transactions_per_block"] == limit // got["transaction_gas"]
 
 
+def test_moves_pay_for_the_state_of_their_key():
+    key = COSTS["Falcon-512"].public_key_bytes
+    today, after = load("ethereum"), load("ethereum-glamsterdam")
+    # Today one gas limit counts all; EIP-8037: a block holds 200M of state gas by itself.
+    per_block = [
+        (today, 60e6 // (21_000 + 66_900 + 16 * key + 200 * key)),
+        (after, 200e6 // (1530 * key)),
+        (after.with_(state_gas=0.0), 200e6 // (15_000 + 66_900 + 16 * key)),
+    ]
+    for one, moved in per_block:
+        got = models(one, COSTS)["Falcon-512"]["migration_seconds"]
+        assert got == pytest.approx(one.chain.accounts / moved * 12)
+
+
 ETHEREUM = ("ethereum", "ethereum-glamsterdam", "ethereum-lean")
 
 
