@@ -194,8 +194,7 @@ def job(scenario: ReplayScenario) -> Job:
     for fault in scenario.faults:
         # A misbehaving node keeps running.
         if fault.kind not in BYZANTINE_FAULTS:
-            down_seconds = fault.down_seconds if fault.kind == "restart" else None
-            failures.append(NodeFailure(fault.node, fault.after_seconds, down_seconds=down_seconds))
+            failures.append(NodeFailure(fault.node, fault.after_seconds))
     return Job(
         factory="pqchain.reencode.protocol.node:build",
         prepare="pqchain.reencode.runs:prepare_node",

@@ -29,7 +29,7 @@ timers separately.
 Mode = Literal["virtual", "loopback", "netns", "cluster"]
 Experiment = Literal["reencode", "exchange"]
 Sources = Literal["least-loaded", "all"]
-FaultKind = Literal["die", "restart", "corrupt", "stall"]
+FaultKind = Literal["die", "corrupt", "stall"]
 Streams = Literal["single", "multiplexed"]
 STREAMS: tuple[Streams, ...] = get_args(Streams)
 BYZANTINE_FAULTS = ("corrupt", "stall")
@@ -80,7 +80,6 @@ class Fault:
     kind: FaultKind
     after_seconds: Seconds = 0.0
     """Time of the fault in seconds after the first node has begun to gather chunks."""
-    down_seconds: Seconds = 0.5
 
 
 @declared

@@ -181,7 +181,7 @@ class Fabric(Protocol):
     """Modelled network with all its hosts, for a driver with a modelled clock."""
 
     def start(self, index: int) -> Transport:
-        """Start or restart a host and return its new transport."""
+        """Start a host and return its transport."""
 
     def stop(self, index: int) -> None:
         """Stop the host and drop its traffic."""

@@ -147,14 +147,6 @@ def start(machines, folder):
     return running
 
 
-def test_node_restarts(machines):
-    fault = {"node": 1, "kind": "restart", "down_seconds": 0.5}
-    run = result(machines, "reencode", {**FIVE, "block_bytes": 12_000_000, "faults": [fault]})
-    assert run["failure"] == ""
-    assert run["states"] == ["done"] * 4 + ["dead"]
-    assert run["verified"][0] == 1
-
-
 def test_closed_port_is_named(machines):
     # Packets from this port are refused, as by a firewall.
     rule = f"ip -n {machines.name(2)} rule add pref 10 ipproto udp sport 4502 prohibit"

@@ -5,10 +5,9 @@ import subprocess
 
 import pytest
 
-from pqchain.reencode.scenario import Fault
 from pqchain.wire.drivers import namespaces
 from pqchain.wire.transports import registry
-from tests.reencode.mesh import LARGE, run, small, stored
+from tests.reencode.mesh import run, small, stored
 
 
 @pytest.fixture(autouse=True)
@@ -61,16 +60,6 @@ def test_mesh_of_processes_reencodes(transport, tmp_path):
     assert leader.noticed_seconds > 1
     assert not follower.noticed_seconds <= 1
     assert outcome.run_row()["verdict"].startswith("bound by")
-
-
-def test_restarted_process_catches_up_while_another_corrupts(tmp_path):
-    one = live(
-        block_bytes=3_000_000, datagram_bytes=LARGE, streams="single",
-        faults=(Fault(node=1, kind="restart", down_seconds=0.2), Fault(node=2, kind="corrupt")),
-    )  # fmt: skip
-    outcome = run(one, tmp_path)
-    assert outcome.result.failure is None
-    assert_survived(one, tmp_path, {4})
 
 
 @pytest.mark.skipif(

@@ -133,12 +133,10 @@ def test_four_lost_chunks_are_named_and_change_nothing(tmp_path):
         (Fault(node=2, kind="stall"), {"streams": "single"}),
         (Fault(node=2, kind="stall"), {"streams": "multiplexed"}),
         (Fault(node=2, kind="stall"), {"streams": "single", "blocks": 3}),
-        (Fault(node=1, kind="restart", after_seconds=0.004, down_seconds=0.05), {"link": SLOW}),
-        (Fault(node=1, kind="restart", after_seconds=0.004, down_seconds=1.0), {"link": SLOW}),
     ],
     ids=lambda value: getattr(value, "kind", None),
 )
-def test_faulty_node_is_bypassed_or_catches_up(fault, changes, tmp_path):
+def test_faulty_node_is_bypassed(fault, changes, tmp_path):
     one = small(faults=(fault,), **changes)
     outcome = run(one, tmp_path)
     assert_recovered(one, outcome, tmp_path, {4})
@@ -149,17 +147,16 @@ def test_faulty_node_is_bypassed_or_catches_up(fault, changes, tmp_path):
         assert outcome.phases["transfer"] > one.stall_seconds / 2
 
 
-@pytest.mark.parametrize("kind", ["die", "corrupt", "stall", "restart"])
+@pytest.mark.parametrize("kind", ["die", "corrupt", "stall"])
 def test_exchange_ends_without_lost_chunks(kind, tmp_path):
     one = small(
         experiment="exchange", link=SLOW,
-        faults=(Fault(node=2, kind=kind, after_seconds=0.003, down_seconds=0.1),),
+        faults=(Fault(node=2, kind=kind, after_seconds=0.003),),
     )  # fmt: skip
     outcome = run(one, tmp_path)
     others = [node for node in outcome.nodes if node.node != 2]
     assert all(node.state == "done" for node in others)
-    least = 4 if kind == "restart" else 3
-    assert all(len(node.record.arrivals) >= least for node in others)
+    assert all(len(node.record.arrivals) >= 3 for node in others)
 
 
 def test_damaged_file_is_replaced_from_a_peer(tmp_path):

@@ -166,7 +166,7 @@ class WorkerNode:
         return time.monotonic()
 
     async def launch(self, address: Address) -> None:
-        """Start the process of the node, which may be started again after its end."""
+        """Start the process of the node."""
         setup = (self._job, self._folder, self._identity, self._directory, address)
         self._process = await processes.start(setup)
         assert self._process.executed is not None
@@ -307,10 +307,10 @@ async def run(
         identities = job.identities()
         directory = [identity.public for identity in identities]
 
-        async def launch(index: int, port: int) -> Call:
+        async def launch(index: int) -> Call:
             host = nodes[index].address.partition("://")[2].rpartition(":")[0].strip("[]")
-            own = cluster.first_port and cluster.first_port + index
-            await nodes[index].call("launch", (host, port or own))
+            port = cluster.first_port and cluster.first_port + index
+            await nodes[index].call("launch", (host, port))
             return nodes[index].call_process
 
         try:

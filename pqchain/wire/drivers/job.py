@@ -26,14 +26,12 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class NodeFailure:
-    """Crash of a node, with an optional restart from its files."""
+    """Crash of a node."""
 
     node: int
     after_seconds: float = 0.0
     trigger: str = "begun"
     """Event from which `after_seconds` counts: "begun" (first node) or "connected" (all nodes)."""
-    down_seconds: float | None = None
-    """Seconds until the node is restarted; None if it is not restarted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -242,7 +242,7 @@ class DatagramFabric:
             host.wake(self.clock.now + self.conditions.coalescing_seconds)
 
     def start(self, index: int) -> Endpoint:
-        """Start or restart a host and return its new endpoint."""
+        """Start a host and return its endpoint."""
         host = self._hosts[index] = _Host(self, index, self._open(index))
         return host.endpoint
 

@@ -67,8 +67,8 @@ class Mesh:
     """Run of a job, whose nodes' processes `launch` starts."""
 
     job: Job
-    launch: Callable[[int, int], Awaitable[Call]]
-    """Start the process of a node, listening on a port (0: any), and send its setup."""
+    launch: Callable[[int], Awaitable[Call]]
+    """Start the process of a node, and send its setup."""
     identity: str
     """Signature algorithm of the nodes' identities."""
     progress: Progress
@@ -85,18 +85,18 @@ class Mesh:
         failures: list[asyncio.Task[None]] = []
         try:
             for index in range(job.nodes):
-                await self._spawn(index)
+                process = self.processes[index] = NodeProcess(index, await self.launch(index))
+                process.reading = asyncio.create_task(self._read(process))
             await self._wait_for_all("listening", self.start_seconds)
-            await self._start(*self.processes.values())
+            listening = {at: node.reports["listening"] for at, node in self.processes.items()}
+            await self._request("start", {at: done.result() for at, done in listening.items()})
             await self._wait_for_all("connected", _CONNECT_SECONDS)
             self.connected, connected, ticks = True, monotonic(), await self._ticks()
             if job.begin:
-                await self._request("begin", None, *self.processes.values())
+                await self._request("begin", None)
             failures = [asyncio.create_task(self._fail_node(failure)) for failure in job.failures]
-            # Awaited again, because nodes restarted after the first wait have new reports.
             await self._wait_for_all("done", job.limit_seconds)
             await asyncio.gather(*failures)
-            await self._wait_for_all("done", job.limit_seconds)
             ended = await self._ticks()
         finally:
             for task in failures:
@@ -140,20 +140,9 @@ class Mesh:
                 "open the nodes' ports in the firewalls between them (--first-port)."
             )
 
-    async def _spawn(self, index: int, port: int = 0) -> NodeProcess:
-        process = self.processes[index] = NodeProcess(index, await self.launch(index, port))
-        process.reading = asyncio.create_task(self._read(process))
-        return process
-
-    async def _start(self, *processes: NodeProcess) -> None:
-        addresses = {
-            index: process.reports["listening"].result()
-            for index, process in self.processes.items()
-        }
-        await self._request("start", addresses, *processes)
-
-    async def _request(self, kind: str, value: Any, *processes: NodeProcess) -> None:
-        await asyncio.gather(*(process.call("write", encode(kind, value)) for process in processes))
+    async def _request(self, kind: str, value: Any) -> None:
+        line = encode(kind, value)
+        await asyncio.gather(*(node.call("write", line) for node in self.processes.values()))
 
     async def _read(self, process: NodeProcess) -> None:
         error, reports = "", process.reports
@@ -204,14 +193,3 @@ class Mesh:
         process = self.processes[failure.node]
         process.dead = True
         self.failure_times[failure.node] = await process.call("kill")
-        if failure.down_seconds is None:
-            return
-        # Another process of this node must not be taken for the old one.
-        await process.reading
-        await asyncio.sleep(failure.down_seconds)
-        # The same port, because the other nodes keep the address.
-        restarted = await self._spawn(failure.node, process.reports["listening"].result()[1])
-        await asyncio.wait_for(restarted.reports["listening"], self.start_seconds)
-        await self._start(restarted)
-        if self.job.begin:
-            await self._request("begin", None, restarted)

@@ -242,9 +242,9 @@ def run(
         identities = job.identities()
         directory = [identity.public for identity in identities]
 
-        async def launch(index: int, port: int) -> Call:
+        async def launch(index: int) -> Call:
             host = "127.0.0.1" if namespaces is None else namespaces.host(index)
-            setup = (job, folder / str(index), identities[index], directory, (host, port))
+            setup = (job, folder / str(index), identities[index], directory, (host, 0))
             prefix = () if namespaces is None else namespaces.prefix(index)
             return (await start(setup, None if shaped else fork_server, prefix)).call
 

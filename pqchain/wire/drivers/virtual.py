@@ -46,7 +46,6 @@ class _Host:
     index: int
     node: Node = field(init=False)
     alive: bool = False
-    restarts: bool = False
     reported: int = 0
     running: Future[Any] | None = None
 
@@ -54,7 +53,7 @@ class _Host:
         self.timer = Timer(self.simulation.clock, self.act)
 
     def start(self) -> None:
-        """Start the node; after a crash only the contents of its folder remain."""
+        """Start the node."""
         simulation, folder = self.simulation, self.simulation.folder / str(self.index)
         self.alive = True
         transport = simulation.fabric.start(self.index)
@@ -159,9 +158,7 @@ class _Simulation:
             for host, delay in zip(self.hosts, jitter, strict=True):
                 clock.at(connected + float(delay), host.begin)
         self._schedule([failure for failure in job.failures if failure.trigger == "connected"])
-        while self._unscheduled or not all(
-            host.node.done if host.alive else not host.restarts for host in self.hosts
-        ):
+        while self._unscheduled or not all(host.node.done or not host.alive for host in self.hosts):
             self._step()
         totals = self.fabric.totals()
         return Result(
@@ -203,17 +200,6 @@ class _Simulation:
         host = self.hosts[failure.node]
         host.crash()
         self._failure_times[failure.node] = self.clock.now
-        if failure.down_seconds is None:
-            return
-        host.restarts = True
-
-        def restart() -> None:
-            host = self.hosts[failure.node] = _Host(self, failure.node)
-            host.start()
-            if self.job.begin:
-                host.begin()
-
-        self.clock.at(self.clock.now + failure.down_seconds, restart)
 
 
 def run(job: Job, folder: Path, model: CostModel, *, progress: Progress = lambda _: None) -> Result:

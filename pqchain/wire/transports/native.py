@@ -264,7 +264,7 @@ class NativeFabric:
 
     def __init__(self, conditions: Conditions, settings: Sequence[TransportSettings]) -> None:
         self._library, self._settings = load(), settings
-        self._seed, self._incarnations = conditions.seed, [0] * len(settings)
+        self._seed = conditions.seed
         self._hashes_datagrams = conditions.digest
         self.handle = self._library.call(
             "network",
@@ -289,13 +289,10 @@ class NativeFabric:
         self.hosts: dict[int, Host] = {}
 
     def start(self, index: int) -> Host:
-        """Start or restart a host and return its new transport."""
+        """Start a host and return its transport."""
         settings = self._settings[index]
         self._library.call("start", self.handle, *_setup(settings, _MODELLED_UNREAD))
-        self.memory.drop(index)
-        self._incarnations[index] += 1
-        # A seed per start, so that a restarted host draws other challenges.
-        draws = np.random.default_rng([self._seed, 3, index, self._incarnations[index]])
+        draws = np.random.default_rng([self._seed, 3, index, 1])
         self.hosts[index] = Host(settings, self._library, self.handle, draws.bytes, self.memory)
         return self.hosts[index]
 

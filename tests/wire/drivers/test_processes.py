@@ -205,7 +205,7 @@ def reporting(*lines: bytes):
     ],
 )
 def test_wrong_report_is_an_error_of_its_run(last, message):
-    async def launch(index, port):
+    async def launch(index):
         return reporting(last)
 
     one = Job(nodes=1, factory="", transport="tcp-tls", limit_seconds=5)
