@@ -180,13 +180,10 @@ def no_recovery(names: Iterable[str]) -> UsageError:
     )
 
 
-def header_bytes(*, seal: str | Algorithm | None = None) -> int:
-    """Return the encoded length in bytes of a block without transactions.
-
-    With `seal`, the key and nominal signature of that algorithm by the proposer are included.
-    """
+def header_bytes() -> int:
+    """Return the encoded length in bytes of a block without seal and transactions."""
     # 2: algorithm of the seal; 4: number of transactions.
-    return HEADER_BYTES + 2 + 4 + (encoded_size(seal, kind="seal") if seal is not None else 0)
+    return HEADER_BYTES + 2 + 4
 
 
 def signature_schemes(algorithm: str | Algorithm | Sequence[str | Algorithm]) -> list[Algorithm]:

@@ -14,7 +14,7 @@ from pqchain.works.paper import Paper
 from pqchain.works.verdicts import FAILS, HOLDS
 
 
-def claim_table(claims: pd.DataFrame, caption: str = "Verdicts on statements.") -> Table:
+def claim_table(claims: pd.DataFrame) -> Table:
     """Return a table of a frame of `Work.claims`, a row per statement and kind of number.
 
     Below each statement are its interpretation, its sentence as printed and, if it does not hold,
@@ -42,7 +42,7 @@ def claim_table(claims: pd.DataFrame, caption: str = "Verdicts on statements.") 
         columns=[*map(Column, ("statement", "verdict", "numbers", "evidence"))],
         rows=rows,
         remarks=remarks,
-        caption=caption,
+        caption="Verdicts on statements.",
         row_headers=2,
         source=[kind for kind in Kind if kind in set(claims["source"])],
         style="claims",

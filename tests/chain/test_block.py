@@ -53,7 +53,7 @@ def test_lengths_are_known_without_encoding() -> None:
     for block in (golden_block(), chain.Block(golden_block().header, golden_block().transactions)):
         assert block.encoded_bytes == len(block.encode())
     assert chain.header_bytes() == len(chain.Block(golden_block().header, ()).encode())
-    assert chain.header_bytes(seal="Ed25519") == len(
+    assert chain.header_bytes() + chain.encoded_size("Ed25519", kind="seal") == len(
         chain.Block(golden_block().header, (), golden_block().seal).encode()
     )
 
@@ -185,7 +185,7 @@ def test_packing_stops_before_the_limit() -> None:
     everything = [wallet.transfer(bytes(32), 1, nonce=i) for i in range(3)]
     assert chain.pack(everything, chain.header_bytes() + 3 * each) == tuple(everything)
     assert len(chain.pack(everything, chain.header_bytes() + 3 * each - 1)) == 2
-    sealed = chain.header_bytes(seal="Ed25519") + 2 * each
+    sealed = chain.header_bytes() + chain.encoded_size("Ed25519", kind="seal") + 2 * each
     assert len(chain.pack(everything, sealed, seal="Ed25519")) == 2
     assert len(chain.pack(everything, sealed - 1, seal="Ed25519")) == 1
     assert chain.pack([], chain.header_bytes()) == ()

@@ -193,7 +193,7 @@ def _shares() -> dict[str, Number]:
     }
 
 
-def table3(engine: model.SigningEngine = model.PIPELINED) -> pd.DataFrame:
+def table3() -> pd.DataFrame:
     """Return Table 3, as printed and as recomputed, in a frame of the contract PRINTED.
 
     Kinds are "published", "cited", "estimated" and "modelled"; implementation is the name of the
@@ -204,7 +204,7 @@ def table3(engine: model.SigningEngine = model.PIPELINED) -> pd.DataFrame:
     times = published[(published["quantity"] == "sign_seconds") & (published["algorithm"] != "")]
     printed = {(row["algorithm"], row["implementation"]): row for row in times.to_dict("records")}
     rows = []
-    for algorithm, rebuilt in model.rebuild_table3(engine).groupby("algorithm", sort=False):
+    for algorithm, rebuilt in model.rebuild_table3().groupby("algorithm", sort=False):
         for implementation, label in _PRINTED.items():
             row = printed[algorithm, implementation]
             same = {"implementation": label, "note": "168 MHz, Artix-7"}
