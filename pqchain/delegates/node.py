@@ -117,7 +117,7 @@ class DelegateNode(ChainNode):
             self.delegate.wake(at)
             self._flush(at)
 
-    def poll(self) -> Task | None:
+    def poll(self, now: float) -> Task | None:
         """Return the delegate's next task, or None; a delegate does one task at a time."""
         if self._is_working or self._crashed or not self.begun:
             return None

@@ -105,9 +105,6 @@ class ChainNode:
         if self._peers.redial is not None and now >= self._peers.redial:
             self._peers.dial(now)
 
-    def started(self, now: float) -> None:
-        """Do nothing: the start of work needs no action."""
-
     def finished(self, outcome: Any, now: float) -> None:
         """Apply the result of a task, or record its error."""
         self._is_working = False
@@ -151,7 +148,7 @@ class ObserverNode(ChainNode):
                 self._waiting.append(data)
                 self.waiting_bytes += len(data)
 
-    def poll(self) -> Task | None:
+    def poll(self, now: float) -> Task | None:
         """Return the task to verify the next block, or None."""
         if self._is_working or not self._waiting or not self.begun:
             return None

@@ -79,11 +79,8 @@ class Node(Protocol):
     def handle_timer(self, now: float) -> None:
         """Handle the timers that have expired at `now`."""
 
-    def poll(self) -> Task | None:
-        """Return the next task, or None; at most one task runs at a time."""
-
-    def started(self, now: float) -> None:
-        """Record the start of the task that `poll` returned."""
+    def poll(self, now: float) -> Task | None:
+        """Return the next task, which starts now, or None; at most one task runs at a time."""
 
     def finished(self, outcome: Any, now: float) -> None:
         """Handle the result of the task, which is a PqchainError if the task failed."""

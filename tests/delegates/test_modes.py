@@ -150,7 +150,7 @@ def test_observer_rejects_blocks_without_a_valid_quorum():
         observer.begin(0.0)
         proof = bytes(2) + messages.encode_votes(decided[1])
         observer._waiting.append(messages.encode_decided(0, 0, decided[0], proof))
-        observer.finished(observer.poll().outcome(), 1.0)
+        observer.finished(observer.poll(1.0).outcome(), 1.0)
         assert observer.progress == stored
         assert sum(observer.rejected.values()) == 1 - stored
 

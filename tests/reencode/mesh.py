@@ -103,6 +103,5 @@ def beat(**changes):
 
 def works(node, now):
     """Run all tasks of a node."""
-    while (task := node.poll()) is not None:
-        node.started(now)
+    while (task := node.poll(now)) is not None:
         node.finished(task.outcome(), now)

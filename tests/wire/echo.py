@@ -99,14 +99,11 @@ class EchoNode:
         if self._timer is not None and now >= self._timer:
             self._dial(now)
 
-    def poll(self):
+    def poll(self, now):
         if self._running is not None or not self._tasks:
             return None
         task, self._running = self._tasks.pop(0)
         return task
-
-    def started(self, now):
-        pass
 
     def finished(self, outcome, now):
         peer, self._running = self._running, None

@@ -132,14 +132,12 @@ class ReencodingNode:
         if self._peers.next_heartbeat is not None and now >= self._peers.next_heartbeat:
             self._tick()
 
-    def poll(self) -> Task | None:
-        """Return the next task, or None; at most one task runs at a time."""
-        return self._context.poll()
-
-    def started(self, now: float) -> None:
-        """Record the start of the task that `poll` returned."""
-        self._count(now)
-        self._context.started()
+    def poll(self, now: float) -> Task | None:
+        """Return the next task, which starts now, or None; at most one task runs at a time."""
+        if (task := self._context.poll()) is not None:
+            self._count(now)
+            self._context.began = now
+        return task
 
     def finished(self, outcome: Any, now: float) -> None:
         """Handle the result of the task, or the PqchainError that it raised."""

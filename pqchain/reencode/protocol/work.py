@@ -65,7 +65,7 @@ class NodeContext:
         self.record = Record()
         self.now = 0.0
         self.running: Task | None = None
-        self._began = 0.0
+        self.began = 0.0
         # Each task with its generator, and the condition under which the generator continues.
         self._queue: deque[tuple[Task, _Continuation]] = deque()
         self._continuation: _Continuation | None = None
@@ -87,16 +87,12 @@ class NodeContext:
         self.running, self._continuation = self._queue.popleft()
         return self.running
 
-    def started(self) -> None:
-        """Record the start of the task that `poll` returned."""
-        self._began = self.now
-
     def finished(self, outcome: Any) -> None:
         """Record the end of the task. Raises its error if the generator does not handle it."""
         task, self.running = self.running, None
         assert task is not None
         assert self._continuation is not None
-        self.record.work[task.kind] += self.now - self._began
+        self.record.work[task.kind] += self.now - self.began
         self._continue(self._continuation, outcome)
 
     def _continue(self, continuation: _Continuation, outcome: Any) -> None:

@@ -217,8 +217,7 @@ class LiveNode:
             self._early_bytes = sum(map(_size, self._early))
 
     def _advance(self) -> None:
-        if (task := self.node.poll()) is not None:
-            self.node.started(monotonic())
+        if (task := self.node.poll(monotonic())) is not None:
             future = self._loop.run_in_executor(self._workers, task.outcome)
             future.add_done_callback(self._task_finished)
         if self.node.begun and math.isnan(self._cpu_begun):

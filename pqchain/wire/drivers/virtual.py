@@ -97,10 +97,9 @@ class _Host:
             self.timer.set(due)
 
     def start_task(self) -> None:
-        if (task := self.node.poll()) is None:
-            return
         simulation, now = self.simulation, self.simulation.clock.now
-        self.node.started(now)
+        if (task := self.node.poll(now)) is None:
+            return
         running = self.running = simulation.threads.submit(task.outcome)
 
         def end() -> None:

@@ -40,7 +40,7 @@ def test_continuations_run_in_order_with_the_result(own):
     own.add(tasks(between)[0])
     for expected in (first, between, last):
         assert own.poll() is expected and own.poll() is None
-        own.started()
+        own.began = own.now
         own.finished(expected.kind)
     assert outcomes == ["io", "decode"]
     assert own.poll() is None
@@ -54,7 +54,7 @@ def test_cancelled_tasks_end_and_report_errors(own):
         line, outcomes = tasks(task("io"), task("decode"))
         own.add(line, wanted=[False, True].pop)
         own.poll()
-        own.started()
+        own.began = own.now
         if outcome == "done":
             own.finished(outcome)
         else:
@@ -68,7 +68,7 @@ def test_time_is_charged_to_its_phase_and_work_separately(own):
     own.add(tasks(task("decode"))[0])
     own.poll()
     own.count(1.0, None)
-    own.started()
+    own.began = own.now
     own.count(3.0, "transfer")
     own.count(3.5, "decode")
     own.finished(None)

@@ -40,7 +40,7 @@ class Breaks:
     def begin(self, now):
         self.timed = now
 
-    def poll(self):
+    def poll(self, now):
         return None
 
     def timer(self):
