@@ -43,6 +43,7 @@ def dots(
     hue: str | None = None,
     order: Order = "registry",
     is_log: bool = True,
+    is_level: bool = False,
 ) -> Axes:
     """Draw a row of dots per algorithm: colour by family, mark by operation.
 
@@ -50,8 +51,8 @@ def dots(
     with labels from text. A column row has other names of rows, implementation tells two builds
     from a duplicate; rows with a status other than "ok" have no dot, and those with a false clear
     are grey. `label` and `notes` explain the axis, `show` formats its ticks, `origin` places a
-    reference line, `hue` names the column of colours, and `order` is that of the rows. Raises
-    DataError, UsageError.
+    reference line, `hue` names the column of colours, `order` is that of the rows, and `is_level`
+    puts all dots of a row on one level. Raises DataError, UsageError.
     """
     canvas.require(frame, f"algorithm operation value {hue or ''}")
     known: dict[str, Any] = {"row": frame["algorithm"], "implementation": "", "status": "ok"}
@@ -66,13 +67,16 @@ def dots(
     is_shown = np.isfinite(value) & ((value > 0) | (not is_log))
     frame["value"] = value.where((frame["status"] == "ok") & is_shown)
     heights = _heights(frame, order)
-    frame["level"] = frame["row"].map(heights) + _shifts(frame) + _dodges(frame, hue)
+    frame["level"] = frame["row"].map(heights)
+    if not is_level:
+        frame["level"] += _shifts(frame) + _dodges(frame, hue)
     frame["colour"] = _colours(frame, hue)
     operation_marks = _marks(frame)
     lines = max(row.count("\n") for row in heights) + 1
     of_mark = 0.16 if frame["text"].any() else 0.12  # room for numbers one above the other
-    row_inches = max(0.24, 0.06 + of_mark * len(operation_marks), 0.018 * canvas.points() * lines)
-    if len(heights) > 25 and len(operation_marks) == 1:
+    levels = 1 if is_level else len(operation_marks)
+    row_inches = max(0.24, 0.06 + of_mark * levels, 0.018 * canvas.points() * lines)
+    if len(heights) > 25 and levels == 1:
         row_inches = 0.17
     with canvas.canvas(ax, 1.3 + row_inches * (max(heights.values()) + 1)) as axes:
         axes.set_xscale("log" if is_log else "linear")
@@ -90,7 +94,8 @@ def dots(
         if is_log:
             marks.log_ticks(axes, "x", show)
         else:
-            axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
+            if origin is None:
+                axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
             axes.xaxis.set_major_locator(MaxNLocator(4 if canvas.narrow() else 6))
             axes.xaxis.set_major_formatter(lambda at, _: show(at))
         marks.grid(axes, "x")

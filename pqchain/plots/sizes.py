@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
 from pqchain.algorithms import ALGORITHMS, Algorithm, get, names
 from pqchain.errors import UsageError
@@ -16,11 +15,6 @@ from pqchain.figures import BYTES, SECONDS
 from pqchain.plots import canvas, dots, marks
 from pqchain.plots.marks import props
 from pqchain.results.measurements import algorithms_of
-
-_PARTS = {"public key": "s", "signature": "o", "ciphertext": "o", "secret key": "x"}
-"""Marks of sizes; the sum of the first two is a large mark of the family."""
-
-_SUM = props(marker="|", markersize=12, markeredgewidth=1.8, linestyle="none")
 
 
 def plot_sizes(
@@ -38,61 +32,32 @@ def plot_sizes(
     chosen: Iterable[str | Algorithm] = names("signature") if algorithms is None else algorithms
     rows = list(dict.fromkeys(map(get, chosen)))
     canvas.require(pd.DataFrame({"algorithm": [row.name for row in rows]}), "algorithm")
-    rows.sort(key=lambda row: (_is_new(row), _total(row)))
-    old = sum(not _is_new(row) for row in rows)
-    levels = [at + 0.5 * (0 < old <= at) for at in range(len(rows))]
-    parts = [name for name in _PARTS if secret_keys or name != "secret key"]
-    with canvas.canvas(ax, 1.25 + (0.19 if len(rows) > 12 else 0.25) * (len(rows) + 1)) as axes:
-        axes.set_xscale("log")
-        for level, row in zip(levels, rows, strict=True):
-            _sized(axes, row, level, parts)
-        marks.name_levels(axes, [dots.labelled(row) for row in rows], levels)
-        axes.spines["left"].set_visible(False)
-        marks.log_ticks(axes, "x", marks.with_prefix("B"))
-        marks.grid(axes, "x")
-        kinds = {"signature": "signature", "kem": "ciphertext"}
-        others = " or ".join(part for kind, part in kinds.items() if kind in {r.kind for r in rows})
-        canvas.x_label(axes, "size", f"number: sum of public key and {others}")
-        style = props(color=canvas.INK, linestyle="none", markersize=5)
-        handles = [
-            Line2D([], [], marker=_PARTS[name], label=name, **style)
-            for name in parts
-            if any(_bytes(row, name) for row in rows)
-        ]
-        total = Line2D([], [], color=canvas.INK, label="sum", **_SUM)
-        canvas.legend_above(axes, 5, [*handles, total])
-        sums = pd.Series({row.name: float(_total(row)) for row in rows})
-        canvas.headline(axes, marks.extremes(f"Public key and {others}", sums, BYTES.text))
+    sums = {row.name: row.public_key_bytes + _sent_bytes(row) for row in rows}
+    rows.sort(key=lambda row: (row.family_facts.post_quantum, sums[row.name]))
+    kinds = {"signature": "signature", "kem": "ciphertext"}
+    sizes = [
+        {"row": dots.labelled(row), "algorithm": row.name, "operation": part, "value": size}
+        for row in rows
+        for part, size in (
+            ("public key", row.public_key_bytes),
+            (kinds[row.kind], _sent_bytes(row)),
+            ("secret key", row.secret_key_bytes if secret_keys else None),
+            ("sum", sums[row.name]),
+        )
+        if size
+    ]
+    drawn = pd.DataFrame(sizes)
+    drawn["text"] = drawn["value"].map(BYTES.text).where(drawn["operation"] == "sum", "")
+    others = " or ".join(part for kind, part in kinds.items() if kind in {r.kind for r in rows})
+    note, show = f"number: sum of public key and {others}", marks.with_prefix("B")
+    axes = dots.dots(drawn, "size", note, ax=ax, show=show, order="frame", is_level=True)
+    title = marks.extremes(f"Public key and {others}", pd.Series(sums, dtype=float), BYTES.text)
+    canvas.headline(axes, title)
     return axes
 
 
-def _is_new(row: Algorithm) -> bool:
-    return row.family_facts.post_quantum
-
-
-def _bytes(row: Algorithm, part: str) -> int:
-    size: int = getattr(row, f"{part.replace(' ', '_')}_bytes") or 0
-    return size
-
-
-def _total(row: Algorithm) -> int:
-    return row.public_key_bytes + (row.signature_bytes or row.ciphertext_bytes)
-
-
-def _sized(axes: Axes, row: Algorithm, level: float, parts: list[str]) -> None:
-    mark = marks.mark_of(row.name)
-    known = {name: size for name in parts if (size := _bytes(row, name))}
-    ends = [*known.values(), _total(row)]
-    # Dotted and pale, because a line that ends in a triangle would be read as an arrow.
-    line = props(linestyles=":", linewidth=1.0, alpha=0.7, zorder=1)
-    axes.hlines(level, min(ends), max(ends), color=mark.colour, **line)
-    for name, size in known.items():
-        style = mark.style(5.5) | props(linestyle="none", marker=_PARTS[name], label=name, zorder=3)
-        if name == "secret key":
-            style |= props(markeredgecolor=canvas.MUTED, markeredgewidth=1.2)
-        axes.plot([size], [level], **style)
-    axes.plot([_total(row)], [level], color=mark.colour, label="sum", zorder=4, **_SUM)
-    marks.annotate(axes, BYTES.text(_total(row)), (max(ends), level), (8, 0))
+def _sent_bytes(row: Algorithm) -> int:
+    return row.signature_bytes or row.ciphertext_bytes
 
 
 def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch
 
 from pqchain import figures
 from pqchain.figures import Unit
-from pqchain.plots import canvas, marks
+from pqchain.plots import canvas, dots, marks
 from pqchain.plots.marks import props
 
 _TESTS = {"none": "*", "near": "", "far": "\N{DAGGER}"}
@@ -25,40 +25,30 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Takes a frame of `pqchain.study.tornado`. Raises DataError, UsageError.
     """
     canvas.require(frame, "algorithm output unit input input_value base low high")
-    first = frame.iloc[0]
-    base, levels = float(first["base"]), np.arange(len(frame))
-    unit = Unit.of(str(first["output"]), str(first["unit"]))
-    output = marks.quantity(str(first["output"]))
-    doubled = canvas.look(1)[0]
-    with canvas.canvas(ax, 1.2 + 0.3 * len(frame)) as axes:
-        for column, label, style in (
-            ("low", "input halved", props(color=canvas.look(0)[0])),
-            ("high", "input doubled", props(color=canvas.PAPER, edgecolor=doubled, hatch="////")),
-        ):
-            difference = np.nan_to_num(frame[column].to_numpy(float) - base, posinf=0, neginf=0)
-            axes.barh(levels, difference, left=base, height=0.62, label=label, **style)
-        # Below the bars, because it would hide narrow ones.
-        axes.axvline(base, color=canvas.INK, linewidth=0.9, zorder=0.9)
-        names = [
-            f"{marks.quantity(str(name))} ({Unit.of(str(name)).text(value)})"
-            for name, value in zip(frame["input"], frame["input_value"], strict=True)
-        ]
-        marks.name_levels(axes, names)
-        for row, pair in enumerate(frame[["low", "high"]].to_numpy(float)):
-            for offset, end in ((-5, pair.min()), (5, pair.max())):
-                if np.isfinite(end):
-                    marks.annotate(axes, figures.significant(end), (float(end), row), (offset, 0))
-        axes.margins(x=0.3 if canvas.narrow() else 0.15)
-        shown = "transactions per second" if unit == "tx/s" else unit
-        label = f"{output}{f' in {shown}' if shown else ''} with {first['algorithm']}"
-        canvas.x_label(axes, label, f"line: {unit.text(base)}, with the values in brackets")
-        marks.grid(axes, "x")
-        canvas.legend_above(axes, 2)
-        inputs = frame["input"].map(marks.quantity)
-        ends = {"halved": "low", "doubled": "high"}
-        parts = [frame.set_index(inputs + f" {how}")[end] for how, end in ends.items()]
-        what = f"{output[0].upper()}{output[1:]} with {first['algorithm']}"
-        canvas.headline(axes, marks.extremes(what, pd.concat(parts), unit.text))
+    first, output = frame.iloc[0], marks.quantity(str(frame["output"].iloc[0]))
+    base, unit = float(first["base"]), Unit.of(str(first["output"]), str(first["unit"]))
+    inputs = frame["input"].map(marks.quantity)
+    values = [
+        f" ({Unit.of(str(name)).text(value)})"
+        for name, value in zip(frame["input"], frame["input_value"], strict=True)
+    ]
+    renamed = frame.drop(columns=["low", "high"]).assign(algorithm="", row=inputs + values)
+    ends = pd.concat(
+        renamed.assign(
+            operation=f"input {how}", value=frame[end], text=frame[end].map(figures.significant)
+        )
+        for how, end in {"halved": "low", "doubled": "high"}.items()
+    )
+    shown = "transactions per second" if unit == "tx/s" else unit
+    label = f"{output}{f' in {shown}' if shown else ''} with {first['algorithm']}"
+    axes = dots.dots(
+        ends, label, f"line: {unit.text(base)}, with the values in brackets", ax=ax,
+        hue="operation", origin=base if np.isfinite(base) else None, is_log=False, order="frame",
+        show=figures.significant,
+    )  # fmt: skip
+    names = ends["input"].map(marks.quantity) + ends["operation"].str.removeprefix("input")
+    what = f"{output[0].upper()}{output[1:]} with {first['algorithm']}"
+    canvas.headline(axes, marks.extremes(what, ends.set_index(names)["value"], unit.text))
     return axes
 
 
@@ -83,52 +73,35 @@ def plot_capacity(
     # Today's scheme first, then the greatest.
     frame = frame.assign(is_new=frame["algorithm"] != today)
     frame = frame.sort_values(["is_new", "value"], ascending=[True, False], kind="stable")
-    names, value = frame["algorithm"].tolist(), frame["value"].to_numpy(float)
-    base = dict(zip(names, value, strict=True)).get(today, np.nan)
-    bound = list(dict.fromkeys(limits[name] for name in names if limits.get(name)))
-    with canvas.canvas(ax, 1.25 + 0.36 * len(frame)) as axes:
-        for level, (name, row) in enumerate(zip(names, frame.to_dict("records"), strict=True)):
-            place = bound.index(limits[name]) if limits.get(name) in bound else 0
-            mark, hatch = marks.mark_of(name), marks.HATCHES[place % len(marks.HATCHES)]
-            several = len(bound) > 1
-            bar = props(color=canvas.look(place)[0] if several else mark.colour, hatch=hatch)
-            bar |= props(height=0.6, edgecolor=canvas.PAPER, linewidth=0)
-            axes.barh(level, row["value"], alpha=0.45 if several and name == today else 1, **bar)
-            if row["low"] < row["high"]:
-                errors = [[row["value"] - row["low"]], [row["high"] - row["value"]]]
-                whisker = props(fmt="none", ecolor=canvas.INK, elinewidth=1.1, capsize=3)
-                axes.errorbar(row["value"], level, xerr=errors, **whisker)
-            if not np.isfinite(row["value"]):
-                continue
-            text = figures.significant(row["value"])
-            if base > 0 and name != today:
-                text += f"  ({marks.change(100 * (row['value'] / base - 1), 0)})"
-            # Right of the line of today's value, which would cross the numbers.
-            right = np.nanmax([0.0, row["value"], row["high"], base])
-            marks.annotate(axes, text, (float(right), level), (7, 0))
-        marks.name_levels(axes, [f"{it} (today)" if it == today else it for it in names])
-        if base > 0:
-            axes.axvline(base, color=canvas.MUTED, linewidth=0.9, linestyle=":")
-        canvas.x_label(
-            axes,
-            label or "transactions per second in full blocks",
-            f"limit of all: {bound[0]}" if len(bound) == 1 else "",
-            f"dotted: today, {today}" if base > 0 else "",
-            "whisker: 90 % of the draws" if (frame["low"] < frame["high"]).any() else "",
-        )
-        marks.grid(axes, "x")
-        style = props(edgecolor=canvas.PAPER)
-        looks = zip(bound, map(canvas.look, range(len(bound))), marks.HATCHES, strict=False)
-        handles = [
-            Patch(facecolor=colour, hatch=hatch, label=f"limit: {it}", **style)
-            for it, (colour, _), hatch in (looks if len(bound) > 1 else ())
-        ]
-        if handles:
-            canvas.legend_above(axes, 3, handles)
-        shown = pd.Series(dict(zip(names, value, strict=True)))
-        text = marks.extremes(label or "Transactions per second", shown, figures.significant)
-        chain = str(frame["study"].iloc[0]).partition(":")[0] if "study" in frame else ""
-        canvas.headline(axes, f"{chain}: {text}" if chain else text)
+    schemes, value, is_new = frame["algorithm"], frame["value"].astype(float), frame["is_new"]
+    base = float(value[~is_new].max())
+    change = "  (" + (100 * (value / base - 1)).map(partial(marks.change, decimals=0)) + ")"
+    limit = pd.Series([limits.get(name, "") for name in schemes], frame.index)
+    bound = list(dict.fromkeys(filter(None, limit)))
+    is_wide = frame["low"] < frame["high"]
+    drawn = frame.assign(
+        row=schemes + is_new.map({True: "", False: " (today)"}),
+        operation="capacity",
+        text=value.map(figures.significant) + change.where(is_new & (base > 0), ""),
+        low=frame["low"].where(is_wide),
+        high=frame["high"].where(is_wide),
+        limit="limit: " + limit,
+    )
+    axes = dots.dots(
+        drawn,
+        label or "transactions per second in full blocks",
+        f"limit of all: {bound[0]}" if len(bound) == 1 else "",
+        f"dotted: today, {today}" if base > 0 else "",
+        "whisker: 90 % of the draws" if is_wide.any() else "",
+        ax=ax, hue="limit" if len(bound) > 1 else None, is_log=False, order="frame",
+        show=figures.significant,
+    )  # fmt: skip
+    if base > 0:
+        axes.axvline(base, color=canvas.MUTED, linewidth=0.9, linestyle=":")
+    what = label or "Transactions per second"
+    text = marks.extremes(what, value.set_axis(schemes), figures.significant)
+    chain = str(frame["study"].iloc[0]).partition(":")[0] if "study" in frame else ""
+    canvas.headline(axes, f"{chain}: {text}" if chain else text)
     return axes
 
 
