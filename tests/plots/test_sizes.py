@@ -25,7 +25,6 @@ def test_sizes_come_from_the_registry() -> None:
 
 
 def test_tradeoff_takes_the_fastest_implementation_and_labels_every_point() -> None:
-    """Bytes on the chain are public key plus signature."""
     axes = plots.plot_tradeoff(frames.measurements())
     points = {
         str(line.get_label()): line for line in axes.get_lines() if line.get_marker() != "None"
