@@ -198,32 +198,28 @@ def gas_tables(frame: pd.DataFrame, notes: Iterable[str] = ()) -> list[Table]:
 
 
 def _price_table(frame: pd.DataFrame, added: Iterable[str]) -> Table:
-    columns = [
-        Column("algorithm"), Column("verifier"),
-        Column("slowest verification", numeric=True, unit=SECONDS),
-        Column("input", numeric=True, unit=BYTES),
-    ]  # fmt: skip
+    columns: list[Column | str] = ["algorithm", "verifier"]
+    columns += _columns(
+        ("slowest verification", "verify_seconds", SECONDS), ("input", "input_bytes", BYTES)
+    )
     for unit in units().values():
         columns.append(Column(unit.title, numeric=True, key=unit.name))
         if unit.benchmark_title:
             columns.append(Column(unit.benchmark_title, numeric=True, key=f"{unit.name}-benchmark"))
-    rows: list[list[Any]] = []
-    remarks = []
+    rows = []
     for _, group in frame[frame["algorithm"] != ""].groupby(["algorithm", "verifier"], sort=False):
         by_unit = {row["unit"]: row for row in group.to_dict("records")}
-        first = by_unit["evm"]
-        cells = [first[name] for name in ("algorithm", "verifier", "verify_seconds", "input_bytes")]
+        cells = dict(by_unit["evm"])
         for unit in units().values():
             row = by_unit[unit.name]
             value, low, high = (row[end] / unit.scale for end in ("gas", "low", "high"))
             # One interval: those of the other units differ little, and the CSV file has them.
             ends = (low, high) if unit.name == "evm" else (value, value)
             price = Figure(value, *ends, COUNT, Kind.MEASURED, "")
-            cells.append(Shown(row["gas"], price.text()))
-            if unit.benchmark_title:
-                cells.append(Shown(row["benchmark_gas"], COUNT.text(row["benchmark_gas"])))
+            benchmark = Shown(row["benchmark_gas"], COUNT.text(row["benchmark_gas"]))
+            cells |= {unit.name: Shown(row["gas"], price.text())}
+            cells |= {f"{unit.name}-benchmark": benchmark}
         rows.append(cells)
-        remarks.append(first["reason"])
     chains = [f"{name} ({row['chain']})" for name, row in clients().items() if "chain" in row]
     notes = [f"Verifiers that clients of chains run: {', '.join(chains)}."]
     notes += [f"{unit.title}: {_anchor(frame, unit)}. {unit.rule}." for unit in units().values()]
@@ -235,10 +231,10 @@ def _price_table(frame: pd.DataFrame, added: Iterable[str]) -> Table:
         for row in frame[frame["algorithm"] == ""].to_dict("records")
     ]
     has_given = frame["reason"].str.startswith(GIVEN).any()
-    return Table(
-        columns=columns,
-        rows=rows,
-        remarks=remarks,
+    return Table.of(
+        rows,
+        columns,
+        remark="reason",
         notes=notes,
         row_headers=2,
         caption="Price of one verification, the slowest of several signatures, relative to an "
@@ -291,26 +287,20 @@ def _statement_table(frame: pd.DataFrame) -> Table:
     rows = []
     for row in statements():
         unit = units()[row["unit"]]
-        symbol = Unit(unit.symbol)
         same = frame[(frame["algorithm"] == row["algorithm"]) & (frame["unit"] == row["unit"])]
-        if same.empty:
-            continue
-        rows.append([
-            row["algorithm"], unit.name,
-            Shown(row["gas"], symbol.text(row["gas"], 4, exact=row["gas"] < 1e8)),
-            "the anchor" if row["algorithm"] == unit.anchor else _price_range(same, unit),
-            row["what"], row["source"], row["date"],
-        ])  # fmt: skip
-    return Table(
-        columns=[
-            Column("algorithm"), Column("unit"), Column("stated", numeric=True),
-            Column("here"), Column("meaning"), Column("source"), Column("date"),
-        ],
-        rows=rows,
+        if not same.empty:
+            stated = Unit(unit.symbol).text(row["gas"], 4, exact=row["gas"] < 1e8)
+            is_anchor = row["algorithm"] == unit.anchor
+            here = "the anchor" if is_anchor else _price_range(same, unit)
+            rows.append({**row, "stated": Shown(row["gas"], stated), "here": here})
+    numeric = Column("stated", numeric=True)
+    return Table.of(
+        rows,
+        ["algorithm", "unit", numeric, "here", Column("meaning", key="what"), "source", "date"],
         row_headers=2,
         caption="Prices stated by chains and drafts, and the least and largest of those above.",
         source=[Kind.CITED, Kind.MEASURED],
-    )  # fmt: skip
+    )
 
 
 def _price_range(rows: pd.DataFrame, unit: PriceUnit) -> str:

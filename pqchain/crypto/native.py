@@ -85,7 +85,7 @@ class Library:
     def randomness(self, source: Source) -> AbstractContextManager[None]:
         """Return a context in which this thread's randomness comes from a source.
 
-        The source is a `Stream`, the bytes of every draw, or a function `source(count) -> bytes`.
+        The source is a `Stream` or a function `source(count) -> bytes`.
         For reproducible runs and tests only. Other threads draw from the operating system, and of
         nested contexts the innermost applies. An exception of a function is raised at the end of
         the context; until then the library draws from the operating system. Do not await or yield

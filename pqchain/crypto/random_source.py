@@ -1,4 +1,4 @@
-"""Sources of randomness of native libraries, per thread: streams, given bytes and functions."""
+"""Sources of randomness of native libraries, per thread: streams and functions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Stream:
         return hashlib.shake_256(number + self.text).digest(count)
 
 
-Source: TypeAlias = Stream | bytes | Callable[[int], bytes]
+Source: TypeAlias = Stream | Callable[[int], bytes]
 
 
 _BLOCKS: dict[int, tuple[Source, abi.SeededContext, list[BaseException]]] = {}
@@ -65,8 +65,6 @@ ctypes.pythonapi.Py_IncRef(ctypes.py_object(_CALLBACK))
 
 def _described(source: Source, number: int) -> abi.SeededContext:
     """Return the description of a source that `pq_draw` of seeded.c takes."""
-    if isinstance(source, bytes):
-        return abi.SeededContext(1, text=source, text_bytes=len(source))
     if not isinstance(source, Stream):
         return abi.SeededContext(1, ask=_CALLBACK, number=number)
     count, text = ctypes.pointer(source.count), source.text
@@ -77,10 +75,10 @@ def _described(source: Source, number: int) -> abi.SeededContext:
 def replaced(exchange: Callable[[Any], None], draw: Any, source: Source) -> Iterator[None]:
     """Draw this thread's randomness from the source within the context.
 
-    `exchange` is the pq_random of a library, `draw` the pq_draw of any. Streams and bytes are drawn
-    in C, where no handler of a signal interrupts them. An exception of a function is raised at the
-    end of the context. Raises CryptoFailure if a draw was interrupted or has another length than
-    given bytes, and UsageError if the context ends in another thread, or before one opened in it.
+    `exchange` is the pq_random of a library, `draw` the pq_draw of any. Streams are drawn in C,
+    where no handler of a signal interrupts them. An exception of a function is raised at the end of
+    the context. Raises CryptoFailure if a draw was interrupted, and UsageError if the context ends
+    in another thread, or before one opened in it.
     """
     thread, number = threading.current_thread(), next(_NUMBERS)
     context, errors, is_restored = _described(source, number), list[BaseException](), False
@@ -105,7 +103,4 @@ def replaced(exchange: Callable[[Any], None], draw: Any, source: Source) -> Iter
     if errors:
         raise errors[0]
     if context.asked != context.answered:
-        raise CryptoFailure(
-            "a draw of randomness was interrupted, or needs another number of bytes than the "
-            "source has; repeat the whole context"
-        )
+        raise CryptoFailure("a draw of randomness was interrupted; repeat the whole context")

@@ -15,7 +15,7 @@ import pytest
 from pqchain.crypto import native, open_signer, unavailable_reason
 from pqchain.crypto.native import seeded_randomness
 from pqchain.crypto.random_source import Stream
-from pqchain.errors import CryptoFailure, UsageError
+from pqchain.errors import UsageError
 from tests.crypto.seeded_threads import SCHEMES
 
 pytestmark = pytest.mark.native
@@ -177,19 +177,6 @@ def test_alarms_at_random_moments_are_raised(operation, alarms):
     fresh = getattr(signer, operation)(*arguments)
     assert fresh not in (expected, result())
     assert result() == expected
-
-
-def test_given_bytes_are_every_draw() -> None:
-    library, draw = opened("liboqs-0.13/avx2")
-    with library.randomness(bytes(range(32))):
-        first = draw()
-    with library.randomness(lambda count: bytes(range(count))):
-        assert draw() == first
-    with (
-        pytest.raises(CryptoFailure, match="another number of bytes"),
-        library.randomness(bytes(31)),
-    ):
-        assert draw() != draw()
 
 
 def test_stream_is_the_same_in_c_and_python(implementation: str) -> None:

@@ -118,7 +118,7 @@ def test_a_key_of_another_parameter_set_does_not_sign() -> None:
         verifier(XMSS).call("sign", key, bytearray(2500), b"", 0)
 
 
-@pytest.mark.parametrize("name", [LMS, XMSS])
+@pytest.mark.parametrize("name", [LMS, pytest.param(XMSS, marks=pytest.mark.long)])
 def test_each_signature_uses_the_next_leaf_and_the_last_one_is_the_last(name, tmp_path):
     path, leaves = tmp_path / "a.key", verifier(name).leaves
     new_key(name, path, leaves - 3)
