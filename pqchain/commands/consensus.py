@@ -207,7 +207,7 @@ def _run_delegates(
         *tables.given_remarks(frame, costs),
     ]
     ok = bool(frame["is_safe"].all() and frame["is_live"].all())
-    return console.show(form, data, tables.delegates(frame), remarks=remarks, ok=ok)
+    return console.show(form, data, tables.runs(frame), remarks=remarks, ok=ok)
 
 
 def _costs(source: str, names: list[str], preset: Any) -> CostTable:

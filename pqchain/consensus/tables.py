@@ -14,6 +14,7 @@ from pqchain.render.table import Column, Table
 _SIZES = ("algorithm", "network", "nodes", "delegates")
 _MEANS = ("latency_seconds", "throughput_per_second")
 _RESULTS = (*_SIZES, *_MEANS, "transactions_per_block")
+_SENT = ("sent_messages", "sent_bytes")
 _PREDICTED = (
     Column("95 % from", key="latency_low_seconds", numeric=True),
     Column("to", key="latency_high_seconds", numeric=True),
@@ -28,29 +29,25 @@ _EXECUTED: dict[str, str] = {
 }
 
 
-def delegates(frame: pd.DataFrame) -> Table:
-    """Return a table of executed runs, with sent messages and predictions where recorded."""
-    columns: list[Column | str] = [*_RESULTS]
-    if frame["sent_bytes"].notna().any():
-        columns += ["sent_messages", "sent_bytes"]
-    if frame["predicted_latency_seconds"].notna().any():
-        columns += _PREDICTED
-    return _with_remarks(frame, columns)
+def runs(frame: pd.DataFrame, printed: Mapping[str, float] | None = None) -> Table:
+    """Return a table of runs: executed ones with messages and predictions where recorded.
 
-
-def runs(runs: pd.DataFrame, printed: Mapping[str, float]) -> Table:
-    """Return a table of modelled runs, with relative errors where `printed` has a paper's values.
-
-    `printed` maps scenario identifiers to latencies in seconds that a paper prints; may be empty.
+    For modelled ones `printed` maps scenario identifiers to latencies in seconds that a paper
+    prints; relative errors are added if there are any.
     """
-    rows = runs.copy()
     columns: list[Column | str] = [*_RESULTS]
     if printed:
-        rows["printed_seconds"] = runs["scenario"].map(printed)
-        rows["error_percent"] = 100 * (runs["latency_seconds"] / rows["printed_seconds"] - 1)
+        seconds = frame["scenario"].map(printed)
+        errors = 100 * (frame["latency_seconds"] / seconds - 1)
+        frame = frame.assign(printed_seconds=seconds, error_percent=errors)
         columns += [Column("printed", key="printed_seconds", numeric=True, exact=True)]
         columns += ["error_percent"]
-    return _with_remarks(rows, [*columns, "messages"])
+    for name, more in (("sent_bytes", _SENT), ("predicted_latency_seconds", _PREDICTED)):
+        columns += more if name in frame and frame[name].notna().any() else ()
+    columns += ["messages"] if printed is not None else []
+    remarks = [_remark(row) for row in frame.to_dict("records")]
+    columns += ["remark"] if any(remarks) else []
+    return Table.of(frame.assign(remark=remarks), columns)
 
 
 def over_seeds(means: pd.DataFrame) -> Table:
@@ -59,11 +56,6 @@ def over_seeds(means: pd.DataFrame) -> Table:
     for mean in _MEANS:
         columns += [mean, Column("± 95 %", key=f"{mean}_half_width", numeric=True)]
     return Table.of(means, [*columns, "seeds", Column("live", numeric=True, unit="share")])
-
-
-def _with_remarks(frame: pd.DataFrame, columns: list[Column | str]) -> Table:
-    rows = frame.assign(remark=[_remark(row) for row in frame.to_dict("records")])
-    return Table.of(rows, [*columns, *(["remark"] if rows["remark"].any() else [])])
 
 
 def _remark(row: dict[Any, Any]) -> str:

@@ -9,5 +9,5 @@ from .plans import OTHER_NAMES as OTHER_NAMES, ready as ready
 from .plans import ready_names as ready_names, titles as titles
 from .files import load as load
 from .sampling import Findings as Findings, run as run
-from .cost_samples import times as times
+from .sampling import times as times
 from .text import conclusions as conclusions

@@ -19,11 +19,10 @@ from pqchain.render import terminal
 from pqchain.render.table import Column, Table
 from pqchain.study import chain as limits
 from pqchain.study import text, validation
-from pqchain.study.cost_samples import times
 from pqchain.study.figures import models
 from pqchain.study.files import load
 from pqchain.study.plans import ready_name
-from pqchain.study.sampling import DRAWS, MOST_DRAWS, Findings, run
+from pqchain.study.sampling import DRAWS, MOST_DRAWS, Findings, run, times
 from pqchain.works import citation
 
 _INDENT = 13

@@ -20,9 +20,9 @@ from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.figures import Unit, humanize
 from pqchain.render.html import join
 from pqchain.study import files
-from pqchain.study.cost_samples import times
 from pqchain.study.figures import OUTPUTS, QUANTITIES, evaluate
 from pqchain.study.plan import INPUTS, ImpossiblePlan, Plan
+from pqchain.study.sampling import times
 
 MOST_INPUTS = 3
 

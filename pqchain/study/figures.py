@@ -198,18 +198,6 @@ def throughput_per_second(model: SchemeModel) -> float:
     return min(model.plan.chain.transactions_per_second, model["capacity_per_second"])
 
 
-@figure(unit="", unconditional=True)
-def carried_share(model: SchemeModel) -> float:
-    """Share of the target load that the chain processes; below 1 the queue grows forever."""
-    return model["throughput_per_second"] / model.plan.chain.transactions_per_second
-
-
-@figure()
-def block_fill(model: SchemeModel) -> float:
-    """Share of the capacity of a block that is used at the target load."""
-    return model["throughput_per_second"] / model["capacity_per_second"]
-
-
 @figure()
 def latency_seconds(model: SchemeModel) -> float:
     """Mean latency of a transaction at the target load, with its wait in the queue."""
@@ -239,13 +227,6 @@ def verification_cores(model: SchemeModel) -> float:
     """Cores of a node that are busy with verification."""
     blocks_per_second = model["throughput_per_second"] / model["transactions_per_block"]
     return blocks_per_second * model["block_verify_seconds"]
-
-
-@figure()
-def signing_cores(model: SchemeModel) -> float:
-    """Cores or accelerators of all wallets busy with signing."""
-    signatures = model["throughput_per_second"] * model.plan.transaction.signatures
-    return signatures * model["sign_seconds"]
 
 
 @figure()

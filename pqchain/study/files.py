@@ -156,20 +156,21 @@ def input_rows(plan: Plan) -> list[tuple[str, Any, str, str, str]]:
             ]
         if isinstance(value, (tuple, list)):
             value = ", ".join(value)
-        rows.append((name, "none" if value == "" else value, row.unit, row.about, source))
+        rows.append((name, "none" if value == "" else value, row.unit, row.field.help, source))
     return rows
 
 
 def input_help() -> Iterator[tuple[str, str, str, str, str]]:
     """Yield table, name, unit, meaning and default of every key that a study file may have."""
     for name, row in INPUTS.items():
-        is_table = row.default == {}
-        default = "none" if is_table or row.default is None else str(row.default)
-        default = "needed" if row.default is MISSING else default
+        value, about = row.field.default, row.field.help
+        is_table = value == {}
+        default = "none" if is_table or value is None else str(value)
+        default = "needed" if value is MISSING else default
         table = f"{row.table}.{name}" if is_table else row.table
         key = "SCHEME" if is_table else name
-        unnamed = any(choice not in row.about for choice in row.field.choices)
-        about = f"{row.about}: {', '.join(row.field.choices)}" if unnamed else row.about
+        if any(choice not in about for choice in row.field.choices):
+            about = f"{about}: {', '.join(row.field.choices)}"
         yield table, key, row.unit, about, "the law's" if name in PARAMETERS else default
     for field in schemes.TABLE:
         yield "[scheme]", *field, "none"

@@ -199,7 +199,7 @@ class Plan:
         """Return the default of an input; that of a network parameter depends on `law`."""
         if name in PARAMETERS:
             return getattr(consensus.named(self.network.law), PARAMETERS[name])
-        return INPUTS[name].default
+        return INPUTS[name].field.default
 
     def source(self, name: str) -> str:
         """Return the source of an input's value."""
@@ -215,11 +215,6 @@ class Input(NamedTuple):
     field: Declaration
 
     @property
-    def about(self) -> str:
-        """Meaning of the input."""
-        return self.field.help
-
-    @property
     def unit(self) -> str:
         """Unit of the input, which its name states, or that of the values of a table."""
         name = self.field.name
@@ -228,12 +223,7 @@ class Input(NamedTuple):
     @property
     def meaning(self) -> str:
         """Meaning of the input, with its unit."""
-        return f"{self.about}{', in ' + self.unit if self.unit else ''}"
-
-    @property
-    def default(self) -> Any:
-        """Default of the input; `dataclasses.MISSING` if a plan must set it."""
-        return self.field.default
+        return f"{self.field.help}{', in ' + self.unit if self.unit else ''}"
 
     @property
     def choices(self) -> tuple[Any, ...]:

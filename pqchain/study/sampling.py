@@ -1,23 +1,38 @@
-"""Monte Carlo evaluation of a study over measurement passes and network seeds, with intervals."""
+"""Times of the schemes of a plan, and Monte Carlo evaluation over them and over network seeds.
+
+Times are published, given, or measured on this machine in several passes and kept.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from datetime import datetime, timezone
+from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
+from pqchain import algorithms, crypto
+from pqchain import costs as costing
+from pqchain.algorithms import DECODE_KEY, SIGNATURE_OPERATIONS
+from pqchain.bench import aggregates, operations, variation
+from pqchain.bench.presets import PresetName
 from pqchain.checks import integer
-from pqchain.costs import CostTable
+from pqchain.costs import AggregateCosts, Costs, CostTable
+from pqchain.errors import Unsupported, UsageError
 from pqchain.figures import Figure
+from pqchain.results import machine
 from pqchain.study import validation
-from pqchain.study.cost_samples import CostSamples
 from pqchain.study.figures import QUANTITIES, framed, models
 from pqchain.study.plan import Plan
+from pqchain.study.provers import BLS
+from pqchain.works import papers
 
 DRAWS = 16
 """Number of Monte Carlo draws; each uses one network seed and one measurement pass."""
@@ -26,6 +41,212 @@ INTERVAL = (0.05, 0.95)
 """Quantiles of the draws at the ends of an interval, which holds nine draws of ten."""
 
 MOST_DRAWS = 10_000
+
+BUSY = 0.5
+"""Load of the processors in the minute before a measurement above which a warning is given."""
+
+PASSES = 3
+
+UNSTEADY = 0.25
+"""Spread between passes, relative to the median, above which a warning is given."""
+
+_TIMES, _AGGREGATE_TIMES = (
+    tuple(field.name for field in fields(costs) if field.name.endswith("_seconds"))
+    for costs in (Costs, AggregateCosts)
+)
+
+# The name of aggregates in `CostSamples.spread`.
+_AGGREGATES = "aggregates"
+
+
+@dataclass(frozen=True, slots=True)
+class CostSamples:
+    """Costs of the schemes of a plan from several measurement passes.
+
+    A pass measures every scheme once; a draw uses one pass for all schemes, so that a slow phase of
+    the machine slows all schemes of a draw and their ratios stay those of one pass. Each time is
+    then varied by the spread of its samples, and all by one factor, because passes made within a
+    minute vary less than the machine does from hour to hour.
+    """
+
+    passes: tuple[CostTable, ...]
+    usual: CostTable | None = None
+    """Costs by the implementations that the registry lists first; None if they are not known."""
+    spread: tuple[tuple[str, str, float], ...] = ()
+    """(algorithm, time, relative deviation of single operations), where samples are known."""
+    drift: float = 1.0
+    """Slowdown of the machine during the measurement, relative to its fastest sample."""
+    date: str = ""
+    """When the oldest time was measured on this machine, in ISO format; "" for other times."""
+    warnings: tuple[str, ...] = ()
+    """Warnings about the measurement."""
+
+    @property
+    def origin(self) -> str:
+        """Source of the times, and the age of a measurement on this machine."""
+        source = self.passes[0].source
+        if not self.date:
+            return source
+        days = (datetime.now(timezone.utc) - datetime.fromisoformat(self.date)).days
+        ago = f"{days} day{'s' * (days > 1)} ago" if days else "today"
+        return f"{source}, {ago} on this machine; --fresh measures again"
+
+    @property
+    def middle(self) -> CostTable:
+        """Costs with the median of the passes for each time."""
+        rows = tuple(
+            _median([table[row.algorithm] for table in self.passes], _TIMES)
+            for row in self.passes[0].rows
+        )
+        measured = [table.aggregates for table in self.passes if table.aggregates]
+        aggregates = _median(measured, _AGGREGATE_TIMES) if measured else None
+        return replace(self.passes[0], rows=rows, aggregates=aggregates)
+
+    def drawn(self, number: int) -> CostTable:
+        """Return the costs of a draw: one pass with random changes by drift and sample spread."""
+        table = self.passes[number % len(self.passes)]
+        # Draw 0 has the times of the first pass as measured; printed times have no spread.
+        if number == 0 or (not self.spread and self.drift == 1.0):
+            return table
+        rng = np.random.default_rng(number)
+        normal = rng.standard_normal(len(self.spread)).tolist()
+        # Another hour may be slower or faster by up to the drift.
+        slower = self.drift ** float(rng.uniform(-1.0, 1.0))
+        # Lognormal factors, which keep times positive.
+        factors = {
+            (algorithm, name): slower * math.exp(deviation * sample)
+            for (algorithm, name, deviation), sample in zip(self.spread, normal, strict=True)
+        }
+
+        def varied(row: Costs) -> Costs:
+            changes: Any = {
+                name: getattr(row, name) * factors.get((row.algorithm, name), slower)
+                for name in _TIMES
+            }
+            # A part of the verification, which stays the same part.
+            by = factors.get((row.algorithm, "verify_seconds"), slower)
+            changes["decode_key_seconds"] = row.decode_key_seconds * by
+            return row if row.is_given else replace(row, **changes)
+
+        aggregates = table.aggregates
+        if aggregates is not None:
+            # One spread for all: they consist of the same pairings and additions.
+            by = factors.get((_AGGREGATES, "verify_seconds"), slower)
+            changes: Any = {name: getattr(aggregates, name) * by for name in _AGGREGATE_TIMES}
+            aggregates = replace(aggregates, **changes)
+        return replace(table, rows=tuple(map(varied, table.rows)), aggregates=aggregates)
+
+    def unsteady(self) -> list[str]:
+        """Return a list with a warning about times that vary between passes; [] if none do."""
+        wide = []
+        for row, operation in product(self.passes[0].rows, ("sign", "verify")):
+            rows = [table[row.algorithm] for table in self.passes]
+            times = [getattr(cost, f"{operation}_seconds") for cost in rows]
+            spread = (max(times) - min(times)) / (float(np.median(times)) or math.inf)
+            if spread > UNSTEADY:
+                wide.append((spread, f"{operation} of {row.algorithm} {spread:.0%}"))
+        listed = ", ".join(text for _, text in sorted(wide, reverse=True))
+        return [f"times vary between passes: {listed}"] if listed else []
+
+
+def times(
+    plan: Plan,
+    measurements: pd.DataFrame | None = None,
+    *,
+    preset: PresetName | None = None,
+    fresh: bool = False,
+    progress: bool = False,
+) -> CostSamples:
+    """Return the times of a plan's schemes: those of `measurements`, published ones, or measured.
+
+    What was measured on this machine in the last 30 days, with the same code and preset, is not
+    measured again unless `fresh`. Raises UsageError if measurements are given that the plan does
+    not use, and MissingCosts for schemes without costs.
+    """
+    # Reported here and not by the plan: sliders pass through such plans on the way to others.
+    if plan.bundled and plan.bundled not in plan.names:
+        raise UsageError(
+            f"algorithms must include {plan.bundled}, because transaction_aggregation="
+            f"{plan.transaction.transaction_aggregation!r} aggregates its signatures; got "
+            f"{', '.join(plan.names)}. Add it, or set transaction_aggregation='plain'."
+        )
+    if plan.costs != "measured":
+        if measurements is not None:
+            raise UsageError(f'costs must be "measured" to use measurements; got {plan.costs!r}')
+        return CostSamples((_of(plan, papers.costs(plan.costs.removeprefix("paper:"))),))
+    if measurements is None:
+        return _measured(plan, preset=preset, fresh=fresh, progress=progress)
+    table = _of(plan, costing.from_frame(measurements, _named(plan)))
+    usual = _of(plan, costing.from_frame(measurements, _usual(plan)))
+    spread = tuple(variation.spread(table, measurements))
+    return CostSamples((table,), usual, spread, variation.drift(table, [measurements]))
+
+
+def _measured(plan: Plan, *, fresh: bool, **options: Any) -> CostSamples:
+    """Return the times of a plan's schemes, each measured in several passes or kept."""
+    defined = {row.algorithm for row in plan.own_schemes}
+    names = [name for name in plan.names if name not in defined]
+    if not names:
+        raise UsageError("algorithms must include a scheme of the registry to measure; add one")
+    # Before the measurement: afterwards the load is that of the measurement itself.
+    busy = machine.load_share()
+    # A round measures every scheme, so that a slow phase of the machine falls into one pass of all
+    # schemes and not into all passes of one scheme.
+    named = _named(plan)
+    by_name = {
+        name: named.get(name) or crypto.candidates(name) for name in (*names, *plan.only_observed)
+    }
+    asked = (*SIGNATURE_OPERATIONS, DECODE_KEY)
+    how: Any = {"rounds": PASSES, "keep_rounds": True, "fresh": fresh, "warn": False, **options}
+    frames = operations.measure(None, asked, by_name, **how).attrs["rounds"]
+    tables = [_of(plan, costing.from_frame(frame, named)) for frame in frames]
+    spreads: dict[tuple[str, str], list[float]] = {}
+    if plan.votes.vote_aggregation == BLS:
+        deviation = 0.0
+        with suppress(Unsupported):
+            costs, deviation = aggregates.measure_aggregates(fresh=fresh)
+            tables = [replace(table, aggregates=costs) for table in tables]
+        spreads[_AGGREGATES, "verify_seconds"] = [deviation]
+    for table, frame in zip(tables, frames, strict=True):
+        for algorithm, name, deviation in variation.spread(table, frame):
+            spreads.setdefault((algorithm, name), []).append(deviation)
+    spread = tuple((*key, float(np.median(several))) for key, several in spreads.items())
+    facts, warnings = frames[0].attrs["provenance"], []
+    if busy > BUSY and "resumed_rounds" not in facts:
+        warnings.append(
+            f"the machine was busy before the measurement: {busy:.0%} of its processors"
+        )
+    usual = _of(plan, costing.from_frame(frames[-1], _usual(plan)))
+    drift = variation.drift(tables[0], frames)
+    made = CostSamples(tuple(tables), usual, spread, drift, date=facts["date"])
+    return replace(made, warnings=(*warnings, *made.unsteady()))
+
+
+def _named(plan: Plan) -> dict[str, str]:
+    """Return the implementations that a plan names and that run here, by scheme."""
+    named = plan.chain.implementations.items()
+    return {name: row for name, row in named if not crypto.obstacle(row)}
+
+
+def _usual(plan: Plan) -> dict[str, str]:
+    names = (*plan.names, *plan.only_observed)
+    known = [name for name in names if name in algorithms.ALGORITHMS]
+    first = {name: rows[0] for name in known if (rows := crypto.candidates(name))}
+    return first | _named(plan)
+
+
+def _median(rows: Sequence[Any], names: Iterable[str]) -> Any:
+    medians = {n: float(np.median([getattr(row, n) for row in rows])) for n in names}
+    return replace(rows[0], **medians)
+
+
+def _of(plan: Plan, table: CostTable) -> CostTable:
+    defined = {row.algorithm: row for row in plan.own_schemes}
+    rows = [(defined.get(name) or table[name]).require("sign", "verify") for name in plan.names]
+    # Of the observed schemes those that were measured: the calibration states the missing ones.
+    others = (table[name] for name in plan.only_observed if name in table)
+    rows += [row for row in others if row.sign_seconds + row.verify_seconds > 0]
+    return CostTable(tuple(rows), table.source)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

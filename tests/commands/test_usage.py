@@ -13,7 +13,7 @@ import pqchain as pq
 from pqchain import results
 from pqchain.bench import blocks, presets, rounds
 from pqchain.commands import measuring
-from pqchain.study import cost_samples, ready_names
+from pqchain.study import ready_names, sampling
 from tests import frames
 
 MINE = "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
@@ -175,7 +175,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for place, name in (
         (rounds, "round_samples"),
         (blocks, "_measure"),
-        (cost_samples, "_measured"),
+        (sampling, "_measured"),
     ):
         monkeypatch.setattr(place, name, lambda *given, **named: pytest.fail("measured"))
     monkeypatch.setattr(measuring, "entry_points", lambda group: ())  # pqchain alone

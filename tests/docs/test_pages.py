@@ -18,7 +18,7 @@ from pqchain.bench import stored
 from pqchain.commands import main
 from pqchain.costs import from_frame
 from pqchain.study import validation
-from pqchain.study.cost_samples import CostSamples
+from pqchain.study.sampling import CostSamples
 from pqchain.works import papers
 from tests.study.plans import ALL_COSTS
 from tests.works.studies import small

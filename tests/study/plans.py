@@ -6,9 +6,8 @@ from pqchain.algorithms import get
 from pqchain.costs import Costs, CostTable
 from pqchain.study import Plan, load
 from pqchain.study.chain import Use, use
-from pqchain.study.cost_samples import CostSamples
 from pqchain.study.plan import INPUTS
-from pqchain.study.sampling import Findings, run
+from pqchain.study.sampling import CostSamples, Findings, run
 from pqchain.study.text import parts
 
 _SECONDS = {

@@ -11,8 +11,8 @@ from pqchain import algorithms, schemes, study
 from pqchain.costs import CostTable, MissingCosts
 from pqchain.errors import UnknownName, UsageError
 from pqchain.study import answer
-from pqchain.study.cost_samples import CostSamples
 from pqchain.study.figures import models
+from pqchain.study.sampling import CostSamples
 from tests import frames
 from tests.study.plans import ALL_COSTS as COSTS
 

@@ -85,10 +85,10 @@ def test_each_input_is_declared_once_with_meaning_unit_and_default():
     assert rows["rate_bits_per_second"] == ("network", "bit/s", "the law's")
     mappings = ("gas_prices", "implementations")
     assert {key for key, *_ in input_rows(load("ethereum"))} <= {*rows, *mappings}
-    assert {name for name, row in INPUTS.items() if row.default is MISSING} == {
+    assert {name for name, row in INPUTS.items() if row.field.default is MISSING} == {
         "algorithms", "transactions_per_second", "block_bytes", "block_seconds", "nodes", "law",
     }  # fmt: skip
-    assert all(row.about for row in INPUTS.values())
+    assert all(row.field.help for row in INPUTS.values())
 
 
 def test_unknown_names_get_a_suggestion(tmp_path):

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from pqchain.costs import CostTable
-from pqchain.study import cost_samples, load, run, times
-from pqchain.study.cost_samples import CostSamples
+from pqchain.study import load, run, sampling, times
+from pqchain.study.sampling import CostSamples
 from pqchain.study.text import conclusions, warnings
 from tests import frames
 from tests.study.plans import COSTS, found, plan
@@ -98,11 +98,11 @@ def test_differences_between_passes_are_reported_first():
 
 
 def test_busy_machine_is_reported_before_the_numbers(monkeypatch):
-    monkeypatch.setattr(cost_samples.machine, "load_share", lambda: 0.9)
-    monkeypatch.setattr(cost_samples.operations, "measure", measured_rounds)
+    monkeypatch.setattr(sampling.machine, "load_share", lambda: 0.9)
+    monkeypatch.setattr(sampling.operations, "measure", measured_rounds)
     busy = "the machine was busy before the measurement: 90% of its processors"
     assert times(plan(algorithms=("ML-DSA-44",))).warnings[0] == busy
-    monkeypatch.setattr(cost_samples.machine, "load_share", lambda: 0.1)
+    monkeypatch.setattr(sampling.machine, "load_share", lambda: 0.1)
     assert busy not in times(plan(algorithms=("ML-DSA-44",))).warnings
 
 
@@ -141,7 +141,7 @@ def test_passes_measure_every_scheme_and_keep_the_spread_of_samples(monkeypatch)
         asked.append(list(implementations))
         return measured_rounds(names, operations, implementations, **named)
 
-    monkeypatch.setattr(cost_samples.operations, "measure", measure)
+    monkeypatch.setattr(sampling.operations, "measure", measure)
     got = times(plan(algorithms=("ML-DSA-44",)))
     assert asked == [["ECDSA-secp256k1", "ML-DSA-44"]]
     assert [each["ML-DSA-44"].verify_seconds for each in got.passes] == [

@@ -7,7 +7,7 @@ import pytest
 from pqchain import schemes
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import UsageError
-from pqchain.study import cost_samples, files, text
+from pqchain.study import files, sampling, text
 from pqchain.study.text import warnings
 from tests import frames
 from tests.study import plans
@@ -108,7 +108,7 @@ def test_unreadable_scheme_is_rejected_with_an_example(text, message):
 
 def test_measurements_are_joined_with_given_costs():
     plan = plans.plan(algorithms=("Mine", "Falcon-512"), own_schemes=(MINE,))
-    found = cost_samples.times(plan, frames.measurements(["ECDSA-secp256k1", "Falcon-512"]))
+    found = sampling.times(plan, frames.measurements(["ECDSA-secp256k1", "Falcon-512"]))
     assert list(found.middle) == ["Falcon-512", "ECDSA-secp256k1", "Mine"]
     assert found.drawn(1)["Mine"] == MINE
 
@@ -116,7 +116,7 @@ def test_measurements_are_joined_with_given_costs():
 def test_study_without_measurable_schemes_is_reported():
     plan = plans.plan(algorithms=("Mine",), baseline="", own_schemes=(MINE,))
     with pytest.raises(UsageError, match="algorithms must include a scheme of the registry"):
-        cost_samples.times(plan)
+        sampling.times(plan)
 
 
 def test_given_time_is_priced_by_the_anchor_given_with_it():

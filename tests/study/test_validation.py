@@ -9,10 +9,10 @@ from pqchain import installation, results
 from pqchain.errors import UsageError
 from pqchain.plots.study import _NOTES
 from pqchain.study import load, ready_names, times, validation
-from pqchain.study.cost_samples import CostSamples
 from pqchain.study.figures import models
 from pqchain.study.files import with_settings
 from pqchain.study.inputs import RELAYED, Observation
+from pqchain.study.sampling import CostSamples
 from pqchain.study.text import calibration_table
 from pqchain.study.validation import calibrate, engine_bias, engines, large_errors, verdict
 from tests.study.plans import ALL_COSTS, COSTS, found, plan, text
