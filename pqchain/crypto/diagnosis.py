@@ -57,26 +57,27 @@ def build_command(source: str, library: str) -> str:
     return f"cc -O3 -shared -fPIC {shlex.join(map(str, words))} -lpthread"
 
 
-def examine() -> list[Diagnosis]:
+def examine() -> Iterator[Diagnosis]:
     """Check interpreter, packages, processor, native libraries, data and tools."""
     python, tools, packages = platform.python_implementation(), "Build tools", "Python packages"
-    findings = [Diagnosis("Python", python, "present", platform.python_version(), essential=True)]
+    yield Diagnosis("Python", python, "present", platform.python_version(), essential=True)
     for name, part in parts()[packages].items():
         # pip installs the essential packages, except on 32-bit ARM, where some lack wheels.
         essential = part.get("essential", False) and platform.machine() != "armv7l"
-        part = {**part, "essential": essential}
         try:  # by the metadata; nothing is imported
             version = metadata.version(name)
-            findings.append(Diagnosis(packages, name, "present", version, essential=essential))
+            yield Diagnosis(packages, name, "present", version, essential=essential)
         except metadata.PackageNotFoundError:
-            findings.append(Diagnosis(packages, name, "missing", "not installed", **part))
-    findings += [_processor(), *_libraries(), _schemes()]
+            facts = {**part, "essential": essential}
+            yield Diagnosis(packages, name, "missing", "not installed", **facts)
+    yield _processor()
+    yield from _libraries()
+    yield _schemes()
     for name, part in parts()[tools].items():
         if shutil.which(name):
-            findings.append(Diagnosis(tools, name, "present", "found"))
+            yield Diagnosis(tools, name, "present", "found")
         else:
-            findings.append(Diagnosis(tools, name, "missing", "not on the search path", **part))
-    return findings
+            yield Diagnosis(tools, name, "missing", "not on the search path", **part)
 
 
 def _processor() -> Diagnosis:

@@ -40,6 +40,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.native
+@pytest.mark.long
 def test_real_verifiers_accept_their_signatures_of_all_kinds() -> None:
     frame = witness.measure_witness(["SHRINCS", "SHRINCS-stateless", "Falcon-512"], rounds=6)
     timed = frame[frame["status"] == "ok"]

@@ -68,7 +68,7 @@ def test_int128_agrees_with_the_compiler(tmp_path: Path) -> None:
 
 
 @pytest.mark.native
-@pytest.mark.parametrize("is_shared", [False, True])
+@pytest.mark.parametrize("is_shared", [pytest.param(False, marks=pytest.mark.long), True])
 def test_shared_random_source_is_detected(tmp_path: Path, is_shared: bool) -> None:
     """The driver of `make sanitize` on the example library."""
     sanitize = ("-O2", "-g", "-fsanitize=thread")

@@ -20,13 +20,16 @@ from tests.crypto.seeded_threads import SCHEMES
 
 pytestmark = pytest.mark.native
 
+SLOW = [pytest.mark.long]
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 LIBRARIES = {implementation: name for name, implementation, _ in SCHEMES}
 """A scheme of each native library."""
 
 
-@pytest.fixture(params=LIBRARIES)
+# Rainbow makes a key in a second.
+@pytest.fixture(params=[pytest.param(n, marks=SLOW[: "rainbow" in n]) for n in LIBRARIES])
 def implementation(request: pytest.FixtureRequest) -> str:
     if reason := unavailable_reason(request.param):
         pytest.skip(reason)
