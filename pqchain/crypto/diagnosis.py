@@ -59,7 +59,7 @@ def build_command(source: str, library: str) -> str:
 
 def examine() -> Iterator[Diagnosis]:
     """Check interpreter, packages, processor, native libraries, data and tools."""
-    python, tools, packages = platform.python_implementation(), "Build tools", "Python packages"
+    python, packages = platform.python_implementation(), "Python packages"
     yield Diagnosis("Python", python, "present", platform.python_version(), essential=True)
     for name, part in parts()[packages].items():
         # pip installs the essential packages, except on 32-bit ARM, where some lack wheels.
@@ -70,14 +70,12 @@ def examine() -> Iterator[Diagnosis]:
         except metadata.PackageNotFoundError:
             facts = {**part, "essential": essential}
             yield Diagnosis(packages, name, "missing", "not installed", **facts)
-    yield _processor()
-    yield from _libraries()
-    yield _schemes()
-    for name, part in parts()[tools].items():
+    yield from (_processor(), *_libraries(), _schemes())
+    for name, part in parts()["Build tools"].items():
         if shutil.which(name):
-            yield Diagnosis(tools, name, "present", "found")
+            yield Diagnosis("Build tools", name, "present", "found")
         else:
-            yield Diagnosis(tools, name, "missing", "not on the search path", **part)
+            yield Diagnosis("Build tools", name, "missing", "not on the search path", **part)
 
 
 def _processor() -> Diagnosis:

@@ -60,7 +60,6 @@ ARGUMENTS = {
 FAILS = {
     "init": ("class", "def __init__(self): raise RuntimeError('init')", "RuntimeError: init"),
     "raises": ("def sign", "raise ValueError('no key')", "ValueError: no key"),
-    "key_exits": ("def generate_keypair", "sys.exit(0)", "SystemExit: 0"),
     "length": ("def sign", "return b'short'", "must return 64 to 64 bytes; got 5"),
     "key_type": ("def generate_keypair", "return 5", "of 32 and 32 bytes; got int"),
     "verdict": ("def verify", "return None", "True or False; got a value of type NoneType"),
