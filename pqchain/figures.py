@@ -58,46 +58,37 @@ _EXACT_BYTES_BELOW = 1e5
 class Kind(str, Enum):
     """Kind of evidence of a number; the value is its label in tables."""
 
-    PUBLISHED = "published"
-    MEASURED = "measured"
-    RUN = "run"
-    REPLAYED = "replayed"
-    REGISTRY = "registry"
-    MODELLED = "modelled"
-    SYNTHESISED = "synthesised"
-    ROUTED = "routed"
-    FITTED = "fitted"
-    ESTIMATED = "estimated"
-    CITED = "cited"
-    TAKEN = "taken from the paper"
-    GIVEN = "given"
+    meaning: str
+    """Explanation of the label in a few words."""
+
+    def __new__(cls, label: str, meaning: str = "") -> Kind:
+        """Make a kind, which is its label."""
+        kind = str.__new__(cls, label)
+        kind._value_, kind.meaning = label, meaning
+        return kind
+
+    PUBLISHED = "published", "as printed in the source"
+    MEASURED = "measured", "timed on the machine that is named"
+    RUN = "run", "counted or observed in a run on that machine"
+    REPLAYED = "replayed", "the real protocol, run on a modelled clock"
+    REGISTRY = "registry", "facts of the implementations, checked against the built libraries"
+    MODELLED = "modelled", "computed from a model, not timed"
+    SYNTHESISED = (
+        "synthesised",
+        "RTL of this project: cells after synthesis, cycles of its simulation; on no board",
+    )
+    ROUTED = (
+        "routed",
+        "clock of this project's RTL after place and route for the named device; on no board",
+    )
+    FITTED = "fitted", "from a model whose parameters were fitted to the printed table itself"
+    ESTIMATED = "estimated", "counted work times an assumed rate"
+    CITED = "cited", "published elsewhere, with its source"
+    TAKEN = "taken from the paper", "a setting copied from the work; no result of pqchain"
+    GIVEN = "given", "given by the user, with the user's source"
 
     # enum.StrEnum is new in Python 3.11, and 3.10 is supported.
     __str__ = str.__str__
-
-    @property
-    def meaning(self) -> str:
-        """Explanation of the label in a few words."""
-        return _MEANINGS[self]
-
-
-_MEANINGS = {
-    Kind.PUBLISHED: "as printed in the source",
-    Kind.MEASURED: "timed on the machine that is named",
-    Kind.RUN: "counted or observed in a run on that machine",
-    Kind.REPLAYED: "the real protocol, run on a modelled clock",
-    Kind.REGISTRY: "facts of the implementations, checked against the built libraries",
-    Kind.MODELLED: "computed from a model, not timed",
-    Kind.SYNTHESISED: "RTL of this project: cells after synthesis, cycles of its simulation; "
-    "on no board",
-    Kind.ROUTED: "clock of this project's RTL after place and route for the named device; on no "
-    "board",
-    Kind.FITTED: "from a model whose parameters were fitted to the printed table itself",
-    Kind.ESTIMATED: "counted work times an assumed rate",
-    Kind.CITED: "published elsewhere, with its source",
-    Kind.TAKEN: "a setting copied from the work; no result of pqchain",
-    Kind.GIVEN: "given by the user, with the user's source",
-}
 
 
 # A str and not an Enum: works print units that no list foresees ("cycles", "mJ"), frames and CSV
