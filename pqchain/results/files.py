@@ -42,21 +42,7 @@ def check_writable(path: str | Path, *, only_ours: bool = False) -> None:
 
 
 def _temporary(path: Path) -> Path:
-    _check_regular(path)
-    try:
-        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-        temporary.touch(exist_ok=False)
-    except (OSError, ValueError) as error:
-        raise _unwritable(path, error) from error
-    return temporary
-
-
-def _unwritable(path: Path, error: Exception) -> UsageError:
-    reason = getattr(error, "strerror", None) or error
-    return UsageError(f"{path} cannot be written: {reason}; name another file")
-
-
-def _check_regular(path: Path) -> None:
+    """Return a new file next to the path. Raises UsageError if the path cannot be written."""
     try:
         if path.is_dir():
             raise UsageError(f"{path} must be a file; it is a folder")
@@ -67,8 +53,12 @@ def _check_regular(path: Path) -> None:
                 f"{path} cannot be written: the folder {path.parent} does not exist; create it, or "
                 "name another file"
             )
+        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+        temporary.touch(exist_ok=False)
     except (OSError, ValueError) as error:
-        raise _unwritable(path, error) from error
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"{path} cannot be written: {reason}; name another file") from error
+    return temporary
 
 
 @contextmanager
