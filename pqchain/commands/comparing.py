@@ -131,8 +131,15 @@ def plot(
         source = runs.rows_of(file, algorithm, added)
         if kind == "history" and "run" not in source:
             raise UsageError(f"history needs a file of `pqchain bench --append`; got {file}")
+    arguments: dict[str, Any] = {} if quantity is None else {"quantity": quantity}
+    if kind == "capacity":
+        arguments["limits"] = {}  # a table has no reasons for its limits
+    try:
+        inspect.signature(draw).bind(source, **arguments)
+    except TypeError as error:
+        raise UsageError(f"{kind}: {error}; see --quantity of `pqchain plot --help`") from None
     with plots.style("paper", width=width) if width else nullcontext():
-        axes = draw(source, *_plot_arguments(kind, draw, quantity))
+        axes = draw(source, **arguments)
         size = console.save_plot(axes, output)
     # Without names, the sizes of all signature schemes are drawn; some tables have no schemes.
     schemes = algorithms.names("signature") if source is None else source
@@ -149,18 +156,3 @@ def _show_kinds(form: values.Format) -> int:
         for kind in plots.KINDS
     ]
     return console.show(form, rows, Table.of(rows, ["kind", "draws"]))
-
-
-def _plot_arguments(kind: str, draw: Any, quantity: str | None) -> list[Any]:
-    """Return the arguments of a plot function after the frame: --quantity if it is set."""
-    _, *others = inspect.signature(draw).parameters.values()
-    positional = [other for other in others if other.kind is other.POSITIONAL_OR_KEYWORD]
-    if not positional:
-        if quantity is not None:
-            raise UsageError(f"{kind} has one quantity; leave out --quantity {quantity}")
-        return []
-    if positional[0].name == "limits":
-        return [{}]
-    if quantity is None and positional[0].default is inspect.Parameter.empty:
-        raise UsageError(f"{kind} needs --quantity; see `pqchain plot --help`")
-    return [] if quantity is None else [quantity]
