@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
 from pqchain.render import latex
 from pqchain.render.table import Column, Table
-
-if TYPE_CHECKING:
-    from pqchain.render.table import Table
 
 
 def study(
