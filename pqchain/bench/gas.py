@@ -57,16 +57,14 @@ def measure_gas(
     algorithms: Iterable[str] = ALGORITHMS,
     *,
     clients: Sequence[Client] = (),
-    anchor_gas: float | None = None,
     rounds: int = ROUNDS,
     progress: bool = False,
     warn: bool = True,
 ) -> pd.DataFrame:
     """Estimate the price of each scheme's slowest verification from verifications of known price.
 
-    `clients` are verifiers in other processes, such as those of pqchain-conform,
-    which are timed in addition to pqchain's own. `anchor_gas` is the EVM gas of ecrecover, by
-    default 3000, the price in force. `warn` states a busy machine, as `pqchain.measure` does.
+    `clients` are verifiers in other processes, such as those of pqchain-conform, which are timed in
+    addition to pqchain's own. `warn` states a busy machine, as `pqchain.measure` does.
 
     Returns a frame, one row per scheme, verifier and unit: algorithm; verifier, its version; unit,
     a key of `gas_units.units()`; anchor, anchor_verifier, anchor_gas; gas (median over rounds), low
@@ -80,8 +78,6 @@ def measure_gas(
     scheme and a unit.
     Raises UsageError for values out of range and for a KEM, and UnknownAlgorithm.
     """
-    if anchor_gas is not None and not 0 < anchor_gas < 1e9:
-        raise UsageError(f"anchor_gas must be above 0 and below 1e9; got {anchor_gas}")
     checks.integer("rounds", rounds, least=2, most=MAX_ROUNDS)
     schemes = list(map(registry.get, algorithms))
     if others := [row.name for row in schemes if row.kind != "signature"]:
@@ -98,11 +94,8 @@ def measure_gas(
         finally:
             for client in clients:
                 client.close()
-    prices = {name: unit.anchor_price for name, unit in units().items()}
-    if anchor_gas is not None:
-        prices["evm"] = anchor_gas
     frame = GAS.frame(
-        _row(entry, unit, prices, series)
+        _row(entry, unit, series)
         for entry in series.values()
         for unit in (units().values() if entry.algorithm else [None])
     )
@@ -198,7 +191,6 @@ def _anchor(
 def _row(
     entry: _Series,
     unit: PriceUnit | None,
-    prices: Mapping[str, float],
     series: Mapping[_Key, _Series],
 ) -> dict[str, Any]:
     row: dict[str, Any] = dict.fromkeys(("unit", "anchor", "anchor_verifier"), "") | {
@@ -208,7 +200,7 @@ def _row(
     if unit is None:
         return row | {"status": "unsupported", "reason": str(entry.error)}
     anchor, reason = _anchor(entry, unit, series)
-    row |= {"unit": unit.name, "anchor": unit.anchor, "anchor_gas": prices[unit.name]}
+    row |= {"unit": unit.name, "anchor": unit.anchor, "anchor_gas": unit.anchor_price}
     row |= {"anchor_verifier": anchor.name if anchor else ""}
     if error := entry.error:
         status = "unsupported" if isinstance(error, Unsupported) else "failed"
@@ -224,7 +216,7 @@ def _row(
     }
     if anchor is None:
         return row | {"status": "unsupported", "reason": reason}
-    price = prices[unit.name] + MESSAGE_BYTES * unit.anchor_per_byte
+    price = unit.anchor_price + MESSAGE_BYTES * unit.anchor_per_byte
     ratios = entry.slowest() / anchor.slowest()
     ratio = float(np.median(ratios))
     low, high = statistics.median_interval(ratios)

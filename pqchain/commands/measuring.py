@@ -160,7 +160,6 @@ def gas(
     scheme: values.Schemes = (),
     verifier: values.Names = (),
     witness: bool = False,
-    anchor_gas: float | None = None,
     rounds: values.Whole = 15,
     output: values.Output | None = None,
     form: values.Format = values.TEXT,
@@ -180,7 +179,6 @@ def gas(
             pqcrypto-falcon, fn-dsa (original Falcon), noble
         witness: instead of prices, verification time per byte of witness (P2MR, BIP-360) relative
             to Schnorr of libsecp256k1, for every implementation
-        anchor_gas: EVM gas of ecrecover; default: 3000, the price in force
         rounds: number of timing rounds, 2 to 1000
 
     Examples:
@@ -195,8 +193,8 @@ def gas(
     added = console.register_schemes(scheme)
     names = console.algorithm_names(algorithm, added)
     if witness:
-        if verifier or anchor_gas is not None:
-            raise UsageError("--witness cannot be combined with --verifier or --anchor-gas")
+        if verifier:
+            raise UsageError("--witness cannot be combined with --verifier")
         from pqchain.bench import tables
         from pqchain.bench import witness as witnesses
 
@@ -215,7 +213,6 @@ def gas(
     frame = prices.measure_gas(
         names if algorithm else [*prices.ALGORITHMS, *names],
         clients=_clients(verifier),
-        anchor_gas=anchor_gas,
         rounds=rounds,
         progress=console.is_interactive(),
         warn=False,  # shown with the table, and in --json

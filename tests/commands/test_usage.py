@@ -56,7 +56,6 @@ WRONG = {
     f"chain --scheme {MINE} --algorithm mine,nope": "unknown algorithm 'nope'",
     "gas --rounds 1": "rounds must be a",
     "gas --rounds 1001": "rounds must be a",
-    "gas --anchor-gas -3": "anchor_gas must be",
     "gas --algorithm Kyber512": "signature scheme",
     "gas --algorithm Falcon-500": "Falcon-500",
     "gas --verifier circl": 'pip install "pqchain[conform]"',
