@@ -60,11 +60,6 @@ class Peers:
                 self._dialled.add(peer)
                 self._transport.dial(peer, early=False, now=now)
 
-    @property
-    def partial_bytes(self) -> int:
-        """Number of buffered bytes of incomplete messages."""
-        return sum(frames.partial_bytes for frames in self._frames.values())
-
     def handle(self, event: Event, now: float) -> list[tuple[int, bytes]]:
         """Handle a transport event; return complete messages with their peers."""
         if isinstance(event, Opened):

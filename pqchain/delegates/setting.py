@@ -164,7 +164,6 @@ class Setting:
         scenario: Scenario,
         *,
         modelled_clock: bool = True,
-        verifier: Verifier | None = None,
         inputs: SharedInputs | None = None,
     ) -> None:
         """Raise UsageError if delegates cannot run `scenario`, Unsupported without its scheme.
@@ -196,7 +195,7 @@ class Setting:
             for height, block in enumerate(inputs.blocks):
                 self.load.spans[height] = (len(self.pool.signed), len(block))
                 self.pool.signed += map(Transaction.decode, block)
-        self.verifier = verifier or Verifier(threads=scenario.verification_threads)
+        self.verifier = Verifier(threads=scenario.verification_threads)
         self._executed: dict[tuple[bytes, bytes], State | BlockRejected] = {}
         self._modelled_clock = modelled_clock
         field = scenario.cost.signature_bytes

@@ -55,8 +55,9 @@ def make_setting(*, signatures=False, modelled_clock=True):
         algorithm="Dilithium2", costs=table(), nodes=COUNT, network=named("mesh"), vote_phases=2,
         view_timeout_seconds=TIMEOUT_SECONDS, layout=Layout(data_bytes=0), block_bytes=4200,
     )  # fmt: skip
-    verifier = CachingVerifier() if modelled_clock else None
-    setting = Setting(scenario, verifier=verifier, modelled_clock=modelled_clock)
+    setting = Setting(scenario, modelled_clock=modelled_clock)
+    if modelled_clock:
+        setting.verifier = CachingVerifier()
     if not signatures:
         setting.__dict__["keys"] = HashKeys()
     return setting

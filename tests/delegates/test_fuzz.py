@@ -120,7 +120,8 @@ def test_damaged_messages_keep_delegates_safe():
 def test_message_with_a_flipped_bit_is_not_counted(kind):
     """Blocks are signed here: nothing else authenticates their proposer and time."""
     plain = make_setting()
-    setting = Setting(plain.scenario.with_(signed_blocks=True), verifier=plain.verifier)
+    setting = Setting(plain.scenario.with_(signed_blocks=True))
+    setting.verifier = plain.verifier
     setting.__dict__["keys"] = plain.keys
     sender, message = next(
         (sender, data)

@@ -219,19 +219,13 @@ class ReencodingNode:
 
     def _begin(self) -> None:
         assert self.placement is not None
-        members, epoch = self.placement.members, self.placement.epoch
         if self.record.begun is None:
             self.record.begun = self._context.now
         self._waiting.clear()
-        if self.index not in members:
+        if self.index not in self.placement.members:
             self.record.ended = self._context.now
             return
-        for manifest in self._manifests:
-            # Stored before this node restarted.
-            if epoch and manifest.epoch >= epoch:
-                self._confirmations.add(self.index, manifest.block_hash, manifest.digest)
-            else:
-                self._waiting.append(manifest)
+        self._waiting.extend(self._manifests)
         self._next_blocks()
         self._check_confirmations()
 

@@ -59,8 +59,6 @@ class Peer:
     """Whether the peer reports that its work has failed; it continues to serve chunks."""
     reported: int = 0
     """Number of this node's confirmations that the session has carried."""
-    since: float | None = None
-    """Start time of the peer on its own clock; a changed value indicates a restart."""
 
 
 class PeerSessions:
@@ -111,7 +109,8 @@ class PeerSessions:
                 peer.alive = False
                 newly_dead = True
                 # This also resets `peer.session`, so that the next heartbeat dials again.
-                self._drop_sessions(peer, "peer timed out", except_session=0)
+                for session in [at for at, other in self.by_session.items() if other is peer]:
+                    self._close(session, "peer timed out")
         return newly_dead
 
     def send_heartbeats(self) -> None:
@@ -188,11 +187,6 @@ class PeerSessions:
         """Process a heartbeat and answer with an echo."""
         peer.queued = _queued(message)
         peer.failed = bool(message["failed"])
-        if peer.since not in (None, message["since"]):
-            # After its restart the peer does not know the old sessions.
-            self._drop_sessions(peer, "the other side has restarted", except_session=key[0])
-            peer.dialling = self.dial(peer)
-        peer.since = message["since"]
         queued = self._context.transport.queued_bytes()
         echo = {"type": "echo", "number": message["number"], "queued": queued}
         self._context.transport.send(*key, pack(echo))
@@ -210,11 +204,6 @@ class PeerSessions:
             **self._content(peer),
         }
         self._context.transport.send(peer.session, peer.channel, pack(message))
-
-    def _drop_sessions(self, peer: Peer, reason: str, *, except_session: int) -> None:
-        for session in [number for number, other in self.by_session.items() if other is peer]:
-            if session != except_session:
-                self._close(session, reason)
 
     def _close(self, session: int, reason: str) -> None:
         self.closed(session)

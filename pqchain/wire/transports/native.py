@@ -60,9 +60,6 @@ _MAX_ROWS = 256
 
 _NS = 1e9
 
-# Maximum number of open sessions dialled by one member; a further one closes its oldest.
-_MAX_SESSIONS = 4
-
 # Length from which bytes are lent to the library and not copied.
 _LENT_BYTES = 16 << 10
 
@@ -85,7 +82,6 @@ class _Session(Session):
     def authenticate(self, *, early: bool = False) -> None:
         if not self.opened and not self.dialled:
             assert self.peer is not None
-            self.owner.evict_oldest(self.peer)
             self.owner.call("prove", self.session, self.peer)
         Session.authenticate(self, early=early)
 
@@ -207,18 +203,6 @@ class Host(QuicTransport):
                 reason = data.decode(errors="replace")
                 self.pending.append(Closed(number, session.peer, reason))
         return self.events()
-
-    def evict_oldest(self, peer: int) -> None:
-        """Close the oldest session dialled by a peer if the peer has too many."""
-        dialled = [
-            session
-            for session in self.sessions.values()
-            if session.peer == peer and session.opened and not session.dialled
-        ]
-        if len(dialled) >= _MAX_SESSIONS:
-            reason = "too many sessions"
-            dialled[0].end(reason)
-            self.pending.append(Closed(dialled[0].session, peer, reason))
 
     def release_lent(self) -> None:
         """Release lent memory whose bytes the library no longer needs."""

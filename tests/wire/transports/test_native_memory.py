@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from pqchain.errors import UsageError
-from pqchain.wire.session import Closed, Opened, Received
+from pqchain.wire.session import Closed, Received
 from pqchain.wire.transports import limits, native, registry
 from pqchain.wire.transports.native_library import EventReader
 from tests.wire.pair import Mesh, NativePair, until
@@ -223,22 +223,6 @@ def test_non_reading_peer_is_closed(monkeypatch):
     assert [event.reason for event in pair.events(0, Closed)] == [limits.PEER_NOT_READING]
     pair.client.release_lent()
     assert pair.client.memory.lent == {}
-
-
-def test_excess_sessions_end_the_oldest():
-    pair, count = NativePair(), 6
-    sessions = []
-    for _ in range(count):
-        sessions.append(pair.client.dial(1, early=False, now=pair.now))
-        pair.run()
-    closed = [event.session for event in pair.events(0, Closed)]
-    assert closed == sessions[:2]
-    there = pair.events(1)
-    opened = [event.session for event in there if isinstance(event, Opened)]
-    ended = [event for event in there if isinstance(event, Closed)]
-    assert [event.session for event in ended] == opened[:2]
-    assert {event.reason for event in ended} == {"too many sessions"}
-    assert set(pair.server.sessions) == set(opened[2:])
 
 
 if __name__ == "__main__":
