@@ -105,7 +105,7 @@ def _scenario(
     link: dict[str, Any],
     compute: dict[str, Any],
 ) -> ReplayScenario:
-    if "transport" in changes and not registry.get(changes["transport"]).virtual:
+    if "transport" in changes and not registry.get(changes["transport"]).quic:
         # A transport without virtual time needs sockets.
         changes.setdefault("mode", "loopback")
     if len(streams) == 1:

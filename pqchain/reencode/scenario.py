@@ -175,16 +175,15 @@ class ReplayScenario:
 
     def _check_transport(self) -> None:
         info = registry.get(self.transport)
-        if self.mode == "virtual" and not info.virtual:
-            virtual = " or ".join(registry.names(virtual=True))
+        quic = " or ".join(registry.names(quic=True))
+        if self.mode == "virtual" and not info.quic:
             raise UsageError(
-                f"the transport must be {virtual} in virtual mode; got {info.name}, which "
-                "needs sockets. Choose loopback, netns or cluster."
+                f"the transport must be {quic} in virtual mode; got {info.name}, which needs "
+                "sockets. Choose loopback, netns or cluster."
             )
-        if self.sessions != "kept" and not info.resumes:
-            resuming = " or ".join(registry.names(resumes=True))
+        if self.sessions != "kept" and not info.quic:
             raise UsageError(
-                f"the transport must be {resuming} for sessions={self.sessions!r}; got {info.name}."
+                f"the transport must be {quic} for sessions={self.sessions!r}; got {info.name}."
             )
         if self.congestion not in info.congestion:
             raise UsageError(

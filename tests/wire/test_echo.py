@@ -47,7 +47,7 @@ def installed(name):
     return pytest.param(name, marks=pytest.mark.skipif(bool(reason), reason=reason))
 
 
-@pytest.mark.parametrize("name", registry.names(virtual=True))
+@pytest.mark.parametrize("name", registry.names(quic=True))
 def test_echoes_on_a_virtual_clock_are_deterministic(name, tmp_path):
     job, progress = echo(transport=name), []
     first, second = (virtual.run(job, tmp_path, MODEL, progress=progress.append) for _ in range(2))
@@ -108,7 +108,7 @@ def test_node_error_keeps_its_class(tmp_path):
         assert str(result.failure) == "node 2 does not like to answer"
 
 
-@pytest.mark.parametrize("name", registry.names(virtual=False))
+@pytest.mark.parametrize("name", registry.names(quic=False))
 def test_socket_transports_are_rejected_on_a_virtual_clock(name, tmp_path):
     with pytest.raises(Unsupported, match=f"must be native or aioquic .* got {name}"):
         virtual.run(echo(transport=name), tmp_path, MODEL)

@@ -145,9 +145,9 @@ class LiveNode:
             # Before any thread is created, because threads inherit the affinity.
             os.sched_setaffinity(0, job.processors)
         self._loop = asyncio.get_running_loop()
-        info = registry.get(job.transport)
-        transport = info.open(job.settings(identity, directory, self.addresses, folder))
-        self._udp = UdpSocket(transport) if info.endpoint else None
+        settings = job.settings(identity, directory, self.addresses, folder)
+        transport = registry.get(job.transport).open(settings)
+        self._udp = UdpSocket(transport) if isinstance(transport, Endpoint) else None
         self._listener = self._udp or transport
         self.node = job.node(index, transport, folder)
         # One thread: a node's tasks are sequential, and codec and hashes release the GIL.

@@ -138,8 +138,8 @@ class _Simulation:
             for identity in self.identities
         ]
         info = registry.get(job.transport)
-        if not info.endpoint:
-            fabric: Fabric = info.open_fabric(conditions, settings)
+        if hasattr(library := info.load(), "open_fabric"):
+            fabric: Fabric = library.open_fabric(conditions, settings)
             return fabric
         return DatagramFabric(conditions, addresses, lambda index: info.open(settings[index]))
 
@@ -206,8 +206,8 @@ def run(job: Job, folder: Path, model: CostModel, *, progress: Progress = lambda
 
     Raises Unsupported for a transport that needs sockets, and PqchainError after the time limit.
     """
-    if not registry.get(job.transport).virtual:
-        virtual = " or ".join(registry.names(virtual=True))
+    if not registry.get(job.transport).quic:
+        virtual = " or ".join(registry.names(quic=True))
         raise Unsupported(f"transport must be {virtual} on a modelled clock; got {job.transport}.")
     with ThreadPoolExecutor() as threads:
         simulation = _Simulation(job, folder, model, progress, threads)

@@ -6,8 +6,8 @@ A transport's module is imported when it is opened or its availability is checke
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pqchain import installation
@@ -47,14 +47,9 @@ class TransportInfo:
     """Module with `open_transport`, and `MAX_DATAGRAM_BYTES` for datagrams; default: `name`."""
     package: str = ""
     """Required package; empty if nothing beyond Python is needed."""
-    datagrams: bool = True
-    """Whether the transport sends datagrams."""
-    endpoint: bool = True
-    """Whether the transport is an `Endpoint`; otherwise it also has `listen` and `shutdown`."""
-    virtual: bool = False
-    """Whether the transport runs deterministically on a modelled clock."""
-    resumes: bool = False
-    """Whether sessions can be resumed with 0-RTT."""
+    quic: bool = True
+    """Whether it is QUIC: sends datagrams, runs deterministically on a modelled clock, and resumes
+    sessions with 0-RTT; other transports need sockets."""
     congestion: tuple[str, ...] = ("reno", "cubic")
 
     def unavailable_reason(self) -> str:
@@ -82,26 +77,11 @@ class TransportInfo:
         """Open and return the transport. Raises Unsupported if its library is missing or old."""
         return self.load().open_transport(settings)
 
-    def open_fabric(self, conditions: Conditions, settings: Sequence[TransportSettings]) -> Any:
-        """Return the `Fabric` of a modelled network with one host per element of `settings`."""
-        return self.load().open_fabric(conditions, settings)
-
 
 _TRANSPORTS = (
-    TransportInfo(
-        name="native",
-        endpoint=False,
-        virtual=True,
-        resumes=True,
-        congestion=CONGESTION,
-    ),
-    TransportInfo(
-        name="aioquic",
-        package="aioquic",
-        virtual=True,
-        resumes=True,
-    ),
-    TransportInfo(name="tcp-tls", module="tcp", datagrams=False, endpoint=False),
+    TransportInfo(name="native", congestion=CONGESTION),
+    TransportInfo(name="aioquic", package="aioquic"),
+    TransportInfo(name="tcp-tls", module="tcp", quic=False),
 )
 
 TRANSPORTS: Mapping[str, TransportInfo] = {info.name: info for info in _TRANSPORTS}
@@ -115,12 +95,12 @@ def get(name: str) -> TransportInfo:
     return TRANSPORTS[key]
 
 
-def names(**traits: Any) -> list[str]:
-    """Return the names of the transports with these properties, for example `virtual=True`."""
-    return [info.name for info in _TRANSPORTS if traits.items() <= asdict(info).items()]
+def names(*, quic: bool) -> list[str]:
+    """Return the names of the transports that are QUIC, or of the others."""
+    return [info.name for info in _TRANSPORTS if info.quic is quic]
 
 
 def default() -> str:
     """Return the name of the default transport: native where it was built, else aioquic."""
-    native, aioquic = names(virtual=True)
+    native, aioquic = names(quic=True)
     return native if installation.library_path("quic") is not None else aioquic

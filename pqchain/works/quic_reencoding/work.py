@@ -155,7 +155,7 @@ def _standing(row: pd.Series[Any], nodes: str) -> Standing:
 def _shares(judge: Callable[[pd.Series[float]], bool | None], frames: Frames) -> Iterator[Verdict]:
     table = frames["table1"]
     for run, group in table[table["kind"] != Kind.PUBLISHED].groupby("run", sort=False):
-        if (group["status"] != "ok").any() or not TRANSPORTS[group["transport"].iloc[0]].datagrams:
+        if (group["status"] != "ok").any() or not TRANSPORTS[group["transport"].iloc[0]].quic:
             continue  # the statements are about QUIC
         first, share = group.iloc[0], group.set_index("phase")["share_percent"]
         shares = ", ".join(f"{name} {value:.1f} %" for name, value in share.items())
