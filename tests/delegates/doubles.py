@@ -56,10 +56,8 @@ def make_setting(*, signatures=False, modelled_clock=True):
         view_timeout_seconds=TIMEOUT_SECONDS, layout=Layout(data_bytes=0), block_bytes=4200,
     )  # fmt: skip
     setting = Setting(scenario, modelled_clock=modelled_clock)
-    if modelled_clock:
-        setting.verifier = CachingVerifier()
-    if not signatures:
-        setting.__dict__["keys"] = HashKeys()
+    setting.verifier = CachingVerifier() if modelled_clock else setting.verifier
+    setting.__dict__ |= {} if signatures else {"keys": HashKeys()}
     return setting
 
 
