@@ -97,7 +97,7 @@ def plot(
         kind: kind of plot; default: list the kinds
         file: a table saved by pqchain
         quantity: quantity to plot, for kinds that have several: blocks (bytes, verify or rate),
-            operation (sign), cells (latency or throughput), certificates (bytes or verify)
+            operation (sign), cells (latency or throughput)
         width: single (3.5 inches), double (7.16 inches), or such as 3.5in or 89mm; default: 170
             mm, for the screen
         algorithm: plot only these rows; default: all

@@ -200,22 +200,19 @@ class LinkTimes:
     downlink_latency_ns: int
     processors: int = 0
     """Law "host": number of processors that delegates share; 0: every delegate has its own."""
-    handling_ns: tuple[int, int, int] = (0, 0, 0)
+    handling_ns: tuple[int, ...] = (0, 0, 0)
     """Law "host" only: time that a message takes on its receiver's processor, by kind."""
     uploads: tuple[int, ...] = ()
     """Law "uplink": bits per second that a node of each region can send; empty for other laws."""
     downloads: tuple[int, ...] = ()
     """Law "uplink": bits per second that a node of each region can receive."""
-    bits: tuple[int, int, int] = (0, 0, 0)
+    bits: tuple[int, ...] = (0, 0, 0)
     """Law "uplink": bits of a message on a link, by kind."""
 
 
 def link_times(network: Network, message_bytes: tuple[int, int, int]) -> LinkTimes:
     """Return the link times of a network; `message_bytes` are sizes of block, vote, commit."""
-    latency = nanoseconds(network.latency_seconds)
-    if network.law == "host":
-        return _host_link_times(network, message_bytes, latency)
-    block, vote, commit = message_bytes
+    latency, is_host = nanoseconds(network.latency_seconds), network.law == "host"
     latencies = np.full((1, 1), latency, dtype=np.int64)
     upload: tuple[float, ...] = (network.rate_bits_per_second,)
     download = upload
@@ -240,9 +237,15 @@ def link_times(network: Network, message_bytes: tuple[int, int, int]) -> LinkTim
     # A block has one sender, so only votes and commits contend for the channel.
     if network.law == "csma":
         delays[1:] += nanoseconds(network.contention_seconds)
+    times, handling = network.service_times, [0, 0, 0]
+    if is_host:
+        # Messages occupy processors, and links for the nanosecond that the engines need.
+        send = np.ones_like(send)
+        seconds = (times.message_seconds + size * times.byte_seconds for size in message_bytes)
+        handling = list(map(nanoseconds, seconds))
     return LinkTimes(
         shared_channel=network.law == "csma",
-        link_per_pair=network.law == "mesh",
+        link_per_pair=network.law in ("mesh", "host"),
         send_ns=send,
         latency_ns=delays,
         max_jitter_ns=(latencies * network.jitter_fraction).astype(np.int64),
@@ -250,27 +253,7 @@ def link_times(network: Network, message_bytes: tuple[int, int, int]) -> LinkTim
         downlink_latency_ns=latency if network.law == "star" else 0,
         uploads=tuple(map(int, upload)) if is_shared else (),
         downloads=tuple(map(int, download)) if is_shared else (),
-        bits=(network.bits(block), network.bits(vote), network.bits(commit)),
-    )
-
-
-def _host_link_times(
-    network: Network, message_bytes: tuple[int, int, int], latency: int
-) -> LinkTimes:
-    """Return link times for the law "host", where messages occupy processors and not links."""
-    times = network.service_times
-    block, vote, commit = (
-        nanoseconds(times.message_seconds + size * times.byte_seconds) for size in message_bytes
-    )
-    return LinkTimes(
-        shared_channel=False,
-        link_per_pair=True,
-        # The engines need every message to take at least one nanosecond.
-        send_ns=np.ones((3, 1), dtype=np.int64),
-        latency_ns=np.full((3, 1, 1), latency, dtype=np.int64),
-        max_jitter_ns=np.full((1, 1), latency * network.jitter_fraction).astype(np.int64),
-        downlink_ns=np.zeros(3, dtype=np.int64),
-        downlink_latency_ns=0,
-        processors=network.processors,
-        handling_ns=(block, vote, commit),
+        bits=tuple(map(network.bits, message_bytes)),
+        processors=network.processors if is_host else 0,
+        handling_ns=tuple(handling),
     )

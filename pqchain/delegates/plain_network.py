@@ -105,7 +105,7 @@ class _Times(NamedTuple):
     max_jitter_ns: list[list[int]]
     downlink_ns: list[int]
     downlink_latency_ns: int
-    handling_ns: tuple[int, int, int]
+    handling_ns: tuple[int, ...]
 
 
 class Transit(NamedTuple):

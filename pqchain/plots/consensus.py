@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from pqchain import figures
 from pqchain.algorithms import ALGORITHMS
 from pqchain.errors import UsageError
-from pqchain.figures import SECONDS, Kind, Unit
+from pqchain.figures import BYTES, SECONDS, Kind
 from pqchain.plots import canvas, marks
 from pqchain.plots.marks import props
 
@@ -211,33 +211,29 @@ _PROVER_MARKS = "sDh"
 """Marks of further provers of a scheme, whose first has the mark of the family."""
 
 
-def plot_certificates(
-    frame: pd.DataFrame, quantity: Literal["bytes", "verify"] = "bytes", *, ax: Axes | None = None
-) -> Axes:
+def plot_certificates(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the certificate of a quorum over the number of validators; both axes are logarithmic.
 
     Takes a frame of `pqchain_engines.certificate_sizes`: a line for each list or aggregate, marks
     for the proofs of all signatures in one, by prover and scheme; those from publications are
     hollow. A second panel, which axes of the caller lack, has the range of the proofs, which is
-    shaded in the first and has only dots there; the axes of the first are returned. "bytes" or
-    "verify" (seconds of a processor). Raises DataError, UsageError.
+    shaded in the first and has only dots there; the axes of the first are returned. Raises
+    DataError, UsageError.
     """
-    canvas.require(frame, "algorithm form nodes certificate_bytes verify_seconds kind source")
-    column = "certificate_bytes" if quantity == "bytes" else "verify_seconds"
-    drawn = frame[frame[column].notna()]
-    votes, proofs = drawn[drawn["form"] != "proof"], drawn[drawn["form"] == "proof"]
-    what = "size of a certificate" if quantity == "bytes" else "time to verify a certificate"
+    canvas.require(frame, "algorithm form nodes certificate_bytes kind source")
+    votes, proofs = frame[frame["form"] != "proof"], frame[frame["form"] == "proof"]
+    what = "size of a certificate"
     count = 1 if ax is not None or proofs.empty else 2
     with canvas.panels(count, 1, 3.2 * count, ax) as (axes, *enlarged):
-        ends = _votes(axes, votes, column)
-        _proofs(axes, proofs, column, 0 if enlarged else 5)
-        _scales(axes, quantity)
+        ends = _votes(axes, votes)
+        _proofs(axes, proofs, 0 if enlarged else 5)
+        _scales(axes)
         axes.set_ylabel(what)
         for other in enlarged:
-            _proofs(other, proofs, column, 3.6 if canvas.narrow() else 5)
-            _scales(other, quantity)
+            _proofs(other, proofs, 3.6 if canvas.narrow() else 5)
+            _scales(other)
             low, high = other.get_ylim()
-            _votes(other, votes, column)
+            _votes(other, votes)
             other.set(xlim=axes.get_xlim(), ylim=(low, high), ylabel=what)
             axes.axhspan(low, high, color=canvas.GRID, alpha=0.5, linewidth=0, zorder=0)
             canvas.panel_title(other, "shaded range, enlarged")
@@ -248,20 +244,20 @@ def plot_certificates(
         most = votes[votes["nodes"] == votes["nodes"].max()]
         names = most["algorithm"] + ", " + most["form"]
         title = f"{what.capitalize()} with {figures.integer(most['nodes'].max())} validators"
-        sizes = most.set_index(names)[column]
-        canvas.headline(axes, marks.extremes(title, sizes, Unit.of(column).text))
+        sizes = most.set_index(names)["certificate_bytes"]
+        canvas.headline(axes, marks.extremes(title, sizes, BYTES.text))
         marks.label_ends(axes, ends)
     return axes
 
 
-def _scales(axes: Axes, quantity: str) -> None:
+def _scales(axes: Axes) -> None:
     axes.set(xscale="log", yscale="log")
     marks.log_ticks(axes, "x", marks.with_prefix(""))
-    marks.log_ticks(axes, "y", marks.with_prefix("B") if quantity == "bytes" else marks.brief)
+    marks.log_ticks(axes, "y", marks.with_prefix("B"))
     marks.grid(axes)
 
 
-def _votes(axes: Axes, votes: pd.DataFrame, column: str) -> list[tuple[str, tuple[float, float]]]:
+def _votes(axes: Axes, votes: pd.DataFrame) -> list[tuple[str, tuple[float, float]]]:
     """Draw lists and aggregates; return their names and ends."""
     lines, ends = marks.dashes(dict.fromkeys(votes["algorithm"])), []
     for name, rows in votes.groupby("algorithm", sort=False):
@@ -270,22 +266,23 @@ def _votes(axes: Axes, votes: pd.DataFrame, column: str) -> list[tuple[str, tupl
         label = f"{name}, {rows['form'].iloc[0]}"
         # Names stand at the lines, and the legend has only proofs.
         style = props(color=colour, linewidth=1.5, linestyle=dash, label=f"_{label}")
-        axes.plot(rows["nodes"].astype(float), rows[column], **style)
-        ends.append((label, (float(rows["nodes"].iloc[-1]), float(rows[column].iloc[-1]))))
+        axes.plot(rows["nodes"].astype(float), rows["certificate_bytes"], **style)
+        last = rows.iloc[-1]
+        ends.append((label, (float(last["nodes"]), float(last["certificate_bytes"]))))
     return ends
 
 
-def _proofs(axes: Axes, proofs: pd.DataFrame, column: str, points: float) -> None:
+def _proofs(axes: Axes, proofs: pd.DataFrame, points: float) -> None:
     """Draw the proofs of each prover, joined; `points` is the size of the marks, 0 for dots."""
     # Two sources publish the same proofs of one prover.
-    proofs = proofs.drop_duplicates(["algorithm", "kind", "nodes", column])
+    proofs = proofs.drop_duplicates(["algorithm", "kind", "nodes", "certificate_bytes"])
     for algorithm, of_scheme in proofs.groupby("algorithm", sort=False):
         # "XMSS of leanSig" is a parameter set of a family, without an entry of its own.
         name = str(algorithm)
         mark = marks.mark_of(name) if name in ALGORITHMS else marks.family_mark(name.split()[0])
         markers = mark.marker + _PROVER_MARKS
         for place, (prover, rows) in enumerate(of_scheme.groupby("source", sort=False)):
-            rows = rows.sort_values(["nodes", column])
+            rows = rows.sort_values(["nodes", "certificate_bytes"])
             is_measured = rows["kind"].iloc[0] == Kind.MEASURED
             label = f"{name.partition(' of ')[0]} proof, {prover}"
             label += " (measured)" if is_measured else ""
@@ -302,4 +299,4 @@ def _proofs(axes: Axes, proofs: pd.DataFrame, column: str, points: float) -> Non
             if not points:
                 style |= props(marker=".", markersize=4, markevery=None)
                 style |= props(markerfacecolor=mark.colour, markeredgewidth=0)
-            axes.plot(rows["nodes"].astype(float), rows[column], zorder=3, **style)
+            axes.plot(rows["nodes"].astype(float), rows["certificate_bytes"], zorder=3, **style)

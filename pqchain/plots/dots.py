@@ -104,18 +104,6 @@ def dots(
     return axes
 
 
-def point(
-    axes: Axes, level: float, value: float, ends: tuple[float, float], text: str, **style: Any
-) -> None:
-    """Draw a value with its whisker, and its text to the right of both."""
-    if np.isfinite(ends).all():
-        line = props(linewidth=1.5, alpha=0.75, zorder=2)
-        axes.hlines(level, *ends, color=style["color"], **line)
-    axes.plot([value], [level], **(props(linestyle="none", zorder=3) | style))
-    if text:
-        marks.annotate(axes, text, (float(np.fmax(value, ends[1])), level))
-
-
 def _draw(axes: Axes, frame: pd.DataFrame, operation_marks: Mapping[str, str]) -> None:
     has_whiskers = bool(frame["low"].notna().any())
     several = len(operation_marks) > 1
@@ -128,8 +116,13 @@ def _draw(axes: Axes, frame: pd.DataFrame, operation_marks: Mapping[str, str]) -
             style |= props(marker=operation_marks[row["operation"]])
         if has_whiskers:
             style |= props(markeredgecolor=row["colour"])  # an outline would cut short whiskers
-        text = row["text"] if row["clear"] else ""
-        point(axes, row["level"], row["value"], (row["low"], row["high"]), text, **style)
+        level, value, ends = row["level"], row["value"], (row["low"], row["high"])
+        if np.isfinite(ends).all():
+            line = props(linewidth=1.5, alpha=0.75, zorder=2)
+            axes.hlines(level, *ends, color=style["color"], **line)
+        axes.plot([value], [level], **(props(linestyle="none", zorder=3) | style))
+        if row["text"] and row["clear"]:
+            marks.annotate(axes, row["text"], (float(np.fmax(value, ends[1])), level))
 
 
 def _marks(frame: pd.DataFrame) -> dict[str, str]:

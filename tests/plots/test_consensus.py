@@ -178,9 +178,3 @@ def test_second_panel_has_the_range_of_the_proofs() -> None:
     assert {line.get_marker() for line in proofs(axes).values()} == {"."}
     low, high = enlarged.get_ylim()
     assert 1e5 < low < 2e5 < 4e5 < high < 6e5
-
-
-def test_a_time_that_is_not_published_has_no_point() -> None:
-    axes = plots.plot_certificates(samples.certificates(), "verify")
-    assert list(axes.get_lines()[1].get_ydata()) == pytest.approx([4e-5, 64e-5, 1024e-5])
-    assert list(proofs(axes)) == ["leanXMSS proof, py-lean-pq (measured)"]
