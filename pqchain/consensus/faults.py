@@ -7,9 +7,6 @@ from typing import Annotated, ClassVar
 from pqchain.checks import Doc, Ge, Le, declared
 from pqchain.errors import UsageError
 
-_SLOW_FACTOR = 10
-"""Default factor on the computing times of slow delegates."""
-
 RANKS = ("crashed", "slow", "invalid", "equivocating")
 """Names of the faults that list ranks of delegates."""
 
@@ -25,8 +22,8 @@ class Faults:
     crashed: Annotated[Ranks, Doc("delegates that have crashed; 0 has most votes")] = ()
     slow: Annotated[Ranks, Doc("delegates that compute slowly")] = ()
     slow_factor: Annotated[
-        int, Ge(1), Le(10**6), Doc("how many times longer slow delegates compute")
-    ] = _SLOW_FACTOR
+        int, Ge(2), Le(10**6), Doc("how many times longer slow delegates compute")
+    ] = 10
     loss_probability: Annotated[Share, Doc("probability that a message is lost")] = 0.0
     """Probability that a message is lost; it is not sent again."""
     partition_fraction: Annotated[Share, Doc("share of the nodes in one part of a partition")] = 0.0
@@ -48,13 +45,6 @@ class Faults:
             raise UsageError(
                 "faults.partition_fraction and faults.heal_seconds must be both 0 or both above 0; "
                 f"got {self.partition_fraction:g} and {self.heal_seconds:g}."
-            )
-        if self.slow and self.slow_factor == 1:
-            raise UsageError("faults.slow_factor must be above 1 with slow delegates; got 1.")
-        if not self.slow and self.slow_factor != _SLOW_FACTOR:
-            raise UsageError(
-                f"faults.slow must not be empty with faults.slow_factor={self.slow_factor}; "
-                "got (). Give ranks, such as (0,)."
             )
 
     @property

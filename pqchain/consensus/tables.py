@@ -21,6 +21,10 @@ _PREDICTED = (
     "predicted_latency_seconds",
     "prediction_error_percent",
 )
+_ON_CLUSTER = (
+    "Measured on the machines of a cluster over {transport}: every signature was made and "
+    "verified; --costs and --network have no effect."
+)
 _EXECUTED: dict[str, str] = {
     Kind.REPLAYED: "Replayed in virtual time over {transport}: bytes, signatures and protocol are "
     "real, time is modelled from the costs.",
@@ -89,14 +93,8 @@ def modelled_remarks(runs: pd.DataFrame, costs: CostTable) -> Iterator[str]:
 
 def executed_remarks(runs: pd.DataFrame, *, is_cluster: bool) -> Iterator[str]:
     """Yield what executed runs measured or modelled."""
-    transport = runs["transport"].iloc[0]
-    if is_cluster:
-        yield (
-            f"Measured on the machines of a cluster over {transport}: every signature was made and "
-            "verified; --costs and --network have no effect."
-        )
-    else:
-        yield _EXECUTED[runs["kind"].iloc[0]].format(transport=transport)
+    remark = _ON_CLUSTER if is_cluster else _EXECUTED[runs["kind"].iloc[0]]
+    yield remark.format(transport=runs["transport"].iloc[0])
 
 
 def given_remarks(runs: pd.DataFrame, costs: CostTable) -> Iterator[str]:

@@ -252,9 +252,9 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw median times over runs, a panel for each operation and a line for each implementation.
 
-    Takes a frame of `concat_runs`, whose column `run` is sorted; a column `commit` is written below
-    the runs. Times are relative to that in the first run. Whiskers are the
-    MAD on both sides of the median. Several panels need no `ax`. Raises DataError, UsageError.
+    Takes a frame of `concat_runs`, whose column `run` is sorted. Times are relative to that in the
+    first run. Whiskers are the MAD on both sides of the median. Several panels need no `ax`. Raises
+    DataError, UsageError.
     """
     canvas.require(runs, "run algorithm implementation operation median_seconds status")
     fine = runs[runs["status"] == "ok"]
@@ -293,7 +293,9 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 style = mark.style(4) | props(markeredgecolor=mark.colour, linewidth=1.4)
                 style |= props(linestyle=marks.DASHES[before % len(marks.DASHES)], label=label)
                 axes.plot(places, medians, **style)
-            axes.set_xticks(range(len(names)), _run_names(runs, names))
+            # Of an ISO date and time, the minutes suffice.
+            short = [re.sub(r"^(\d+-\d+-\d+)T(\d+:\d+).*", r"\1\n\2", name) for name in names]
+            axes.set_xticks(range(len(names)), short)
             axes.margins(x=0.1, y=0.2)
             axes.tick_params(labelbottom=axes is all_axes[-1])
         # Of equal height, as a reader compares panels, and so that noise is not enlarged.
@@ -313,11 +315,3 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             marks.grid(axes)
             axes.set_ylabel("ratio")
     return all_axes[0]
-
-
-def _run_names(runs: pd.DataFrame, names: list[str]) -> list[str]:
-    short = [re.sub(r"^(\d+-\d+-\d+)T(\d+:\d+).*", r"\1\n\2", name) for name in names]
-    if "commit" not in runs:
-        return short
-    commits = runs.groupby("run")["commit"].first()
-    return [f"{text}\n{commits[name][:7]}" for name, text in zip(names, short, strict=True)]

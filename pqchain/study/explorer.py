@@ -7,6 +7,7 @@ median times, no intervals.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -138,14 +139,10 @@ def input_values(plan: Plan, name: str) -> list[Any]:
     # Halves and doubles are exact; other multiples are rounded to three digits.
     exact = (float(start * factor) for factor in _FACTORS)
     values = {value if value.is_integer() else float(f"{value:.3g}") for value in exact}
-    every = {round(value) for value in values} if isinstance(start, int) else values
-    return sorted(value for value in {start, *every} if _fits(plan, name, value))
-
-
-def _fits(plan: Plan, name: str, value: Any) -> bool:
-    # A slider must not lead to an impossible plan, so every value is tried.
-    try:
-        plan.with_(**{name: value})
-    except ImpossiblePlan:
-        return False
-    return True
+    possible = []
+    for value in sorted({start, *(map(round, values) if isinstance(start, int) else values)}):
+        # A slider must not lead to an impossible plan, so every value is tried.
+        with suppress(ImpossiblePlan):
+            plan.with_(**{name: value})
+            possible.append(value)
+    return possible

@@ -311,15 +311,15 @@ def calibration_table(frame: pd.DataFrame) -> Table:
     """Return a table that compares the model with observations of the existing chain."""
     rows = []
     for row in frame.to_dict("records"):
-        unit = Unit(row["unit"])
         published = row["published"] and f"published {row['published']}"
         origin = filter(None, (row["source"], row["date"], published, row["settings"]))
-        compared = (_cell(row["model"], unit), _cell(row["observed"], unit), _error(row["error"]))
+        values = [Shown(row[it], Unit(row["unit"]).text(row[it])) for it in ("model", "observed")]
+        error = Shown(row["error"], figures.percent(100 * row["error"], 0))
         # A row without a number is not a test, either; its origin says why.
         test = f"no: {row['dependence']}" if row["dependence"] else "yes"
         test = test if row["observed"] == row["observed"] else ""
-        scheme = row["algorithm"]
-        rows.append([_named(row["quantity"]), scheme, *compared, test, ", ".join(origin)])
+        name = _named(row["quantity"])
+        rows.append([name, row["algorithm"], *values, error, test, ", ".join(origin)])
     caption = "The model compared with observations of the chain."
     columns = ["figure", "algorithm", *("model", "observed", "error"), "a test", "observed by"]
     return _table(columns, (), rows, caption, (Kind.MODELLED, Kind.CITED))
@@ -351,14 +351,6 @@ def _present(findings: Findings) -> dict[str, list[Figure]]:
     return {n: row for n, row in rows.items() if any(it.value == it.value for it in row)}
 
 
-def _cell(value: float, unit: Unit) -> Shown:
-    return Shown(value, unit.text(value))
-
-
-def _error(error: float) -> Shown:
-    return Shown(error, figures.percent(100 * error, 0))
-
-
 def _named(name: str) -> Shown:
     """Return the table cell that labels a figure: its name as text, its meaning in HTML."""
     return Shown(name, name, html.join(QUANTITIES[name].about if name in QUANTITIES else name))
@@ -366,19 +358,12 @@ def _named(name: str) -> Shown:
 
 def parts(findings: Findings, complete: bool = False) -> list[str | Table]:
     """Return the conclusions as text, and the main figures; `complete` adds the other tables."""
-    head = (
-        f"{findings.plan.title}\n{status(findings.plan)}\n"
-        f"times: {findings.times.origin}; {spread(findings)}\n"
-    )
+    plan = findings.plan
     lines = [
-        head,
-        *warnings(findings),
-        *conclusions(findings),
-        fit(findings.calibration),
+        f"{plan.title}\n{status(plan)}\ntimes: {findings.times.origin}; {spread(findings)}\n",
+        *(*warnings(findings), *conclusions(findings), fit(findings.calibration)),
+        validation.engines(plan),
     ]
-    lines.append(validation.engines(findings.plan))
-    first: list[str | Table] = ["\n".join(filter(None, lines)), main_table(findings)]
-    if not complete:
-        return first
-    more = [calibration_table(findings.calibration), figures_table(findings)]
-    return [*first, *more]
+    shown: list[str | Table] = ["\n".join(filter(None, lines)), main_table(findings)]
+    more = (calibration_table(findings.calibration), figures_table(findings)) if complete else ()
+    return [*shown, *more]

@@ -102,8 +102,7 @@ def test_invalid_scenarios_are_rejected(changes: dict[str, Any], message: str) -
         ({"crashed": (1, 1)}, r"must contain a rank only once"),
         ({"loss_probability": 1.5}, r"faults.loss_probability must be a number from 0 to 1; got"),
         ({"heal_seconds": 9.0}, r"fraction and faults.heal_seconds must be both.* got 0 and 9"),
-        ({"slow_factor": 50}, r"slow must not be empty .*slow_factor=50; .* such as \(0,\)"),
-        ({"slow": (0,), "slow_factor": 1}, r"slow_factor must be above 1"),
+        ({"slow": (0,), "slow_factor": 1}, r"slow_factor must be a whole number from 2 to"),
     ],
 )
 def test_invalid_faults_are_rejected(changes: dict[str, Any], message: str) -> None:
