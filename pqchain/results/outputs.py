@@ -25,16 +25,17 @@ _FIRST_PAGE = Path("index.html")
 def claim(folder: Path) -> None:
     """Create an output folder with a manifest, for use before the output is computed.
 
-    Raises UsageError if it cannot be written, or if it has no manifest and is not empty.
+    Raises UsageError if it cannot be written, or if it has no manifest and contains anything but
+    output folders.
     """
     try:
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"{folder} must be a folder; it is a file")
         if (folder / MANIFEST).exists():
             manifest_files(folder)
-        elif folder.exists() and (names := sorted(path.name for path in folder.iterdir())):
+        elif folder.exists() and (foreign := _foreign(folder)):
             raise UsageError(
-                f"{folder} must be new, empty or written by pqchain; it contains {names[0]}. "
+                f"{folder} must be new, empty or written by pqchain; it contains {foreign.name}. "
                 "Name another folder"
             )
         folder.mkdir(parents=True, exist_ok=True)
@@ -81,6 +82,16 @@ def manifest_files(folder: Path) -> list[Path]:
         ) from error
     # A manifest of a hostile folder must not make a command replace files elsewhere.
     return [file for file in files if not file.is_absolute() and ".." not in file.parts]
+
+
+def _foreign(folder: Path) -> Path | None:
+    """Return an entry of a folder that is not an output folder and contains more, or None."""
+    for path in folder.iterdir():
+        if path.is_symlink() or not path.is_dir():
+            return path
+        if not (path / MANIFEST).exists() and _foreign(path):
+            return path
+    return None
 
 
 def _move(building: Path, folder: Path, files: list[Path], keep: bool) -> None:

@@ -80,6 +80,17 @@ def test_invalid_folder_is_rejected(tmp_path: Path, place: str, message: str) ->
         outputs.claim(tmp_path / place)
 
 
+def test_output_folders_may_lie_in_a_later_one(tmp_path: Path) -> None:
+    fill(tmp_path / "conform" / "vectors", "one.json")
+    fill(tmp_path / "conform", "index.html")
+    fill(tmp_path, "index.html")
+    assert set(files(tmp_path)) == {"conform/vectors/one.json", "conform/index.html", "index.html"}
+    (tmp_path / "link").mkdir()
+    (tmp_path / "link" / "conform").symlink_to(tmp_path / "conform")
+    with pytest.raises(UsageError, match=REFUSED):
+        outputs.claim(tmp_path / "link")
+
+
 def test_foreign_file_in_an_output_folder_is_kept(tmp_path: Path) -> None:
     fill(tmp_path, "a.csv")
     (tmp_path / "b.csv").write_text("mine")
