@@ -145,11 +145,10 @@ def outcome(case: Case, folder: Path) -> Outcome:
 def has_leftovers(folder: Path) -> bool:
     """Whether processes of a command outlive it."""
     for _ in range(100):
-        processes = Path("/proc").glob("[0-9]*")
-        if not (running := [process for process in processes if _works_in(process, folder)]):
-            break
+        if not any(_works_in(process, folder) for process in Path("/proc").glob("[0-9]*")):
+            return False
         time.sleep(0.1)
-    return bool(running)
+    return True
 
 
 def _works_in(process: Path, folder: Path) -> bool:
@@ -164,7 +163,8 @@ def check_files(folder: Path, *, complete: bool) -> Outcome:
     unfinished = not complete
     for path in sorted(path for path in folder.rglob("*") if not path.is_dir()):
         if path.name.endswith(".tmp"):
-            return Outcome.ORPHAN
+            # A killed process leaves the file that it was writing.
+            return Outcome.ORPHAN if complete else Outcome.UNFINISHED
         try:
             _check(path)
         except UsageError:
