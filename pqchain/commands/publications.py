@@ -57,7 +57,7 @@ def papers(
         return console.show(form, data, tables.description(paper))
     frame = works.table(key, table)
     content = {"paper": key, "table": table, **frame.attrs, "rows": console.records(frame)}
-    errata = [tables.list_item(f"erratum: {note}") for note in frame.attrs["errata"]]
+    errata = [f"  - erratum: {note}" for note in frame.attrs["errata"]]
     return console.show(form, content, tables.published_table(frame), remarks=errata)
 
 

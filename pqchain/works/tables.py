@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -84,24 +83,13 @@ def _heading(name: str) -> str:
     return {"printed_name": "printed as"}.get(name, humanize(name))
 
 
-def list_item(text: str) -> str:
-    """Return a text as an item of a list in lines of 100 columns."""
-    return textwrap.fill(text, 100, initial_indent="  - ", subsequent_indent="    ")
-
-
-def description(paper: Paper) -> str:
-    """Return the facts of a paper, its tables, errata and notes as text."""
+def description(paper: Paper) -> Table:
+    """Return a table of the facts of a paper, its tables, errata and notes."""
     facts = [("title", paper.title), ("", paper.title_korean), ("", paper.title_note)]
-    facts += [("authors", ", ".join(paper.authors)), ("venue", paper.venue)]
-    facts += [("year", str(paper.year)), *paper.machine.items()]
-    width = max(len(name) for name, _ in facts)
-    rows = [f"{name:<{width}}  {value}".rstrip() for name, value in facts if value]
-    rows += ["", "tables"]
-    width = max(map(len, paper.tables))
-    rows += [f"  {name:<{width}}  {layout.description}" for name, layout in paper.tables.items()]
-    for title, entries in (
-        ("errata", [f"{erratum.place}: {erratum.note}" for erratum in paper.errata]),
-        ("notes", paper.notes),
-    ):
-        rows += ["", title, *map(list_item, entries)] if entries else []
-    return "\n".join(rows)
+    facts += [("authors", ", ".join(paper.authors)), ("venue", paper.venue), ("year", paper.year)]
+    facts += paper.machine.items()
+    facts += [(name, layout.description) for name, layout in paper.tables.items()]
+    facts += [("erratum", f"{erratum.place}: {erratum.note}") for erratum in paper.errata]
+    facts += [("note", note) for note in paper.notes]
+    rows = [[name, text] for name, text in facts if text]
+    return Table(columns=[Column("fact"), Column("text")], rows=rows)
