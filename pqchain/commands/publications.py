@@ -35,7 +35,7 @@ def papers(
             raise UsageError("--bibtex and TABLE exclude each other; give one")
         from pqchain.works import citation
 
-        entries = citation.entries([] if key is None else [key])
+        entries = citation.entries(key)
         text = "\n\n".join(map(citation.bibtex, entries))
         return console.show(form, entries, text, verbatim=True)
     from pqchain.works import papers as works

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from pqchain.errors import UnknownPaper
 from pqchain.installation import VERSION
 from pqchain.render.latex import escaped
 from pqchain.works import papers
@@ -25,25 +24,18 @@ SOFTWARE: dict[str, Any] = {
 }
 """The reference of this software; a test compares it with CITATION.cff."""
 
-_UNNAMED = "authors not named in the available text"
 
-
-def entries(keys: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Return the reference of each key ("pqchain" or a work), or all. Raises UnknownPaper."""
-    known = ["pqchain", *papers.keys()]
-    folded = {key.casefold(): key for key in known}
-    for key in keys:
-        if key.casefold() not in folded:
-            raise UnknownPaper("work", key, known, "`pqchain papers`.")
-    chosen: Iterable[str] = [folded[key.casefold()] for key in keys] or known
-    return [SOFTWARE if key == "pqchain" else _of_work(key) for key in chosen]
+def entries(key: str | None = None) -> list[dict[str, Any]]:
+    """Return the reference of a work, or those of pqchain and all works. Raises UnknownPaper."""
+    works = map(_of_work, papers.keys() if key is None else [key])
+    return [*[SOFTWARE] * (key is None), *works]
 
 
 def _of_work(key: str) -> dict[str, Any]:
     paper = papers.paper(key)
     fields = {name: getattr(paper, name) for name in ("title", "venue", "pages", "doi", "url")}
-    fields |= {"year": str(paper.year), "authors": list(paper.authors) or [_UNNAMED]}
-    return {"key": key, "type": "work", **fields, "note": paper.title_note}
+    fields |= {"year": str(paper.year), "authors": list(paper.authors)}
+    return {"key": paper.key, "type": "work", **fields, "note": paper.title_note}
 
 
 def bibtex(entry: dict[str, Any]) -> str:
@@ -58,8 +50,7 @@ def bibtex(entry: dict[str, Any]) -> str:
     if len(years) > 1:
         entry = entry | {"note": f"{entry['year']}. {entry['note']}".strip()}
     fields = {
-        # An unknown author is left out, because a style would print the remark as a name.
-        "author": " and ".join(_names([n for n in entry["authors"] if n != _UNNAMED])),
+        "author": " and ".join(_names(entry["authors"])),
         "title": f"{{{_latin(entry['title'])}}}",
         venue: _latin(entry["venue"]),
         "year": years[0] if years else "",
