@@ -1,31 +1,23 @@
 """XMSS and LMS (RFC 8391, RFC 8554, SP 800-208), whose keys must not use a leaf twice.
 
-A signature with a leaf that signed another message before reveals enough to forge. `StatefulSigner`
-therefore keeps a key in a file and follows EIP-8310 (draft of 2026-06-19), section 4: the next
-state is on the disk before a signature is returned, so that a crash at any moment loses at most one
-leaf.
+A signature with a leaf that signed another message before reveals enough to forge. The key of a
+`StatefulSigner` therefore never leaves the memory of its process: no copy of it can be restored.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from pqchain import algorithms, installation
 from pqchain.crypto import native
 from pqchain.crypto.abi import OK, failure
 from pqchain.crypto.interface import BytesLike, as_bytes
-from pqchain.crypto.key_files import REMEDY, KeyFile
-from pqchain.errors import CryptoFailure, DataError, NativeLibraryMissing, UsageError
-from pqchain.results import checksum
+from pqchain.errors import CryptoFailure, NativeLibraryMissing, UsageError
 
 LIBRARY = "liboqs-0.13-stateful"
-
-_FORMAT = ("stateful_key", 2)
 
 
 class StatefulVerifier(native.NativeSigner):
@@ -64,69 +56,28 @@ def verifier(name: str) -> StatefulVerifier:
 
 
 class StatefulSigner:
-    """The key in one file, open in this process only. Use as a context manager, or `close` it.
-
-    Next to the key file NAME is NAME.state with the number of leaves used. It excludes other
-    processes, and a key file that is older, or that was copied or restored without it, is refused.
-    A copy of both files is refused by the inode of NAME.state. What no file can detect is an
-    earlier content of both that was written into the existing files, such as an earlier image of
-    the whole disk: its next signatures use leaves again, which lets others forge.
+    """A new key of XMSS or LMS, in the memory of this process only.
 
     Keys of height h sign 2^h - 1 times: LMS of height 5 31 times, XMSS and LMS of height 10 1,023
     times, XMSS of height 16 65,535 and of height 20 1,048,575 times.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        """Open the key in a file that `create` made.
+    def __init__(self, algorithm: str) -> None:
+        """Generate the key, whose whole tree is computed: seconds to minutes.
 
-        Raises OSError, UsageError if another process has it open, and DataError if one of the files
-        is missing, was changed or copied, or if the key is older than its state.
+        Raises the errors of `verifier`.
         """
-        self._guard, self._is_used = threading.RLock(), False
-        self._file = KeyFile(path)
-        self.path = self._file.path
-        try:
-            self._read()
-        except BaseException:
-            self.close()
-            raise
-
-    @classmethod
-    def create(cls, algorithm: str, path: str | Path) -> StatefulSigner:
-        """Generate a key of XMSS or LMS, store it in a new file (mode 0600) and open it.
-
-        Raises UsageError if the file or its state file exists, and the errors of `verifier`. Key
-        generation computes the whole tree: seconds to minutes.
-        """
-        scheme = verifier(algorithm)
-        public_key, key = scheme.generate_keypair()
-        KeyFile.create(path, *_content(scheme, public_key, bytearray(key)))
-        return cls(path)
-
-    def _read(self) -> None:
-        text, state = self._file.read()
-        content = checksum.loads(text, str(self.path), REMEDY, version=_FORMAT)
-        try:
-            self._scheme = verifier(content["algorithm"])
-            self.public_key = bytes.fromhex(content["public_key"])
-            self._key = bytearray.fromhex(content["secret_key"])
-        except (KeyError, TypeError, ValueError, UsageError) as error:
-            raise DataError(f"{self.path} is not a stateful key: {error!r}; {REMEDY}") from error
+        self._scheme = verifier(algorithm)
         self.algorithm = self._scheme.algorithm.name
         """Canonical name."""
-        if len(self._key) != self._scheme.algorithm.secret_key_bytes:
-            raise DataError(f"{self.path} has a secret key of another scheme; {REMEDY}")
-        if state["key"] != _content(self._scheme, self.public_key, self._key)[1]:
-            raise DataError(f"the state file of {self.path} belongs to another key; {REMEDY}")
-        if self.next_leaf < state["used"]:
-            raise DataError(
-                f"{self.path} must not be older than its last signature: its next leaf is "
-                f"{self.next_leaf}, but {state['used']} were used; {REMEDY}"
-            )
+        self.public_key, key = self._scheme.generate_keypair()
+        self._key, self._process, self._guard = bytearray(key), os.getpid(), threading.RLock()
 
     def __repr__(self) -> str:
-        leaves = self._scheme.leaves
-        return f"<StatefulSigner {self.algorithm} {self.path} leaf {self.next_leaf} of {leaves}>"
+        return f"<StatefulSigner {self.algorithm} leaf {self.next_leaf} of {self._scheme.leaves}>"
+
+    def __getstate__(self) -> None:
+        raise TypeError(f"a key of {self.algorithm} must not be copied; make another")
 
     @property
     def next_leaf(self) -> int:
@@ -139,52 +90,17 @@ class StatefulSigner:
         return self._scheme.leaves - self.next_leaf
 
     def sign(self, message: BytesLike) -> bytes:
-        """Return a signature with the next leaf, after the following state is on the disk.
+        """Return a signature with the next leaf.
 
-        Raises BadType, UsageError if no leaf remains, if the signer is closed or belongs to another
-        process, and OSError if the state cannot be written; the signer is closed then.
+        Raises BadType, and UsageError if no leaf remains or in another process than that which made
+        the key: a child made by fork has a copy, with the same next leaf.
         """
         message = as_bytes("message", message)
         signature = bytearray(self._scheme.algorithm.signature_max_bytes)
-        with self._guard:
-            # A handler of a signal may call this method meanwhile; a child made by fork has a copy
-            # of the key, with the same next leaf.
-            if self._is_used or self._file.state < 0 or os.getpid() != self._file.process:
-                raise UsageError("the signer must be open, and used by the process that opened it")
+        if os.getpid() != self._process:
+            raise UsageError("the signer must be used by the process that made it; make another")
+        with self._guard:  # a handler of a signal may call this method meanwhile
             if self.remaining == 0:
-                raise UsageError(f"{self.path} has no leaves left; create another key")
-            self._is_used = True
-            try:
-                self._scheme.call("sign", self._key, signature, message, len(message))
-                self._file.replace(*_content(self._scheme, self.public_key, self._key))
-            except BaseException:
-                self.close()
-                raise
-            finally:
-                self._is_used = False
+                raise UsageError(f"this key of {self.algorithm} has no leaves left; make another")
+            self._scheme.call("sign", self._key, signature, message, len(message))
         return bytes(signature)
-
-    def close(self) -> None:
-        """Release the files for other processes, after a signature that another thread makes."""
-        if os.getpid() != self._file.process:
-            self._guard = threading.RLock()  # a thread of the parent may have held the other one
-        with self._guard:
-            self._file.close()
-
-    def __enter__(self) -> StatefulSigner:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-
-def _content(scheme: StatefulVerifier, public_key: bytes, key: bytearray) -> tuple[bytes, str, int]:
-    """Return the text of a key file, its fingerprint and its next leaf."""
-    content = {
-        _FORMAT[0]: _FORMAT[1],
-        "algorithm": scheme.algorithm.name,
-        "public_key": public_key.hex(),
-        "secret_key": key.hex(),
-    }
-    fingerprint = hashlib.sha256(public_key).hexdigest()
-    return checksum.dumps(content, indent=1).encode(), fingerprint, scheme.call("index", key)
