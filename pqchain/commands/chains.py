@@ -24,7 +24,6 @@ def study(
     set_: tuple[str, ...] = (),
     scheme: values.Schemes = (),
     draws: values.Whole = 16,
-    sensitivity: str | None = None,
     preset: values.Preset | None = None,
     fresh: bool = False,
     output: values.Output | None = None,
@@ -47,9 +46,6 @@ def study(
         set_: change an input by INPUT=VALUE, such as nodes=1024, law=gossip or
             algorithms=ML-DSA-44,Falcon-512; may be repeated
         draws: Monte Carlo draws of network and times for each interval
-        sensitivity: figure of the page's sensitivity analysis: capacity_per_second (default),
-            latency_seconds, final_seconds, verification_cores, growth_bytes_per_year or
-            repair_seconds
 
     Examples:
       pqchain study --list
@@ -84,19 +80,14 @@ def study(
         raise UsageError(f"--show needs a ready study; got the file {name}")
     from pqchain import results
     from pqchain import study as studies
-    from pqchain.study import analysis, files
+    from pqchain.study import files
     from pqchain.study import text as texts
-    from pqchain.study.figures import OUTPUTS
 
-    figure = values.canonical_case(sensitivity or "capacity_per_second", OUTPUTS)
-    # All outputs are checked before the study runs.
-    analysis.check_output(figure)
+    # The page is checked before the study runs.
     if page is not None:
         from pqchain.study import page as pages
 
         pages.check_page(page)
-    elif sensitivity is not None:
-        raise UsageError(f"--sensitivity {figure} needs a page; add --page FILE.html")
     plan = files.with_settings(studies.load(name), set_, added)
     progress = console.is_interactive()
     options: dict[str, Any] = {"measurements": measurements, "preset": preset, "fresh": fresh}
@@ -118,7 +109,7 @@ def study(
     # The page takes much longer, because its sensitivity evaluates the model many times.
     console.show(form, data, *texts.parts(findings, all_))
     if page is not None:
-        studies.write(studies.analyse(findings, output=figure), page)
+        studies.write(studies.analyse(findings), page)
         console.print_stderr(f"Saved: {page}")
     return console.SUCCESS
 

@@ -32,19 +32,16 @@ MIN_DELAY_SECONDS = 1.0
 """Constant part of the release delay, in which every node determines its luck."""
 
 
-def tally(nodes: int, seed: int) -> Array:
-    """Return the number of votes for each node; every node is a candidate and votes for one.
+def delegates(nodes: int, count: int, seed: int) -> Array:
+    """Return the `count` nodes with the most votes, in descending order; ties by lower number.
 
-    The PQ-DPoL paper does not specify the rule; voters choose at random, from the scenario's seed.
+    Every node votes for one. The PQ-DPoL paper does not specify the rule; voters choose at random,
+    from the scenario's seed.
     """
     voters = np.arange(nodes, dtype=np.uint64)
     candidates = draws.integers_below(draws.key(seed, "ballot"), voters, 0, nodes)
-    return np.bincount(candidates, minlength=nodes)
-
-
-def delegates(nodes: int, count: int, seed: int) -> Array:
-    """Return the `count` nodes with the most votes, in descending order; ties by lower number."""
-    return np.argsort(-tally(nodes, seed), kind="stable")[:count].astype(np.int64)
+    votes = np.bincount(candidates, minlength=nodes)
+    return np.argsort(-votes, kind="stable")[:count].astype(np.int64)
 
 
 def luck_value(seed: int, *, height: int, node: int) -> float:

@@ -158,28 +158,23 @@ def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     DataError, UsageError.
     """
     canvas.require(frame, "algorithm arrivals_per_second load latency_seconds")
-    lines, walls = marks.dashes(dict.fromkeys(frame["algorithm"])), []
+    lines = marks.dashes(dict.fromkeys(frame["algorithm"]))
+    ends = frame.groupby("algorithm", sort=False).last()
+    # In the order of the walls, so that the legend is read like the plot.
+    walls = (ends["arrivals_per_second"] / ends["load"]).sort_values(kind="stable")
     with canvas.canvas(ax, 4.2) as axes:
         axes.set(xscale="log", yscale="log")
-        for algorithm, group in frame.groupby("algorithm", sort=False):
-            colour = marks.mark_of(str(algorithm)).colour
-            rates, latencies = group["arrivals_per_second"], group["latency_seconds"]
-            style = props(color=colour, linestyle=lines[str(algorithm)], linewidth=1.5)
-            axes.plot(rates, latencies, label=str(algorithm), **style)
-            wall = float(rates.iloc[-1] / group["load"].iloc[-1])
-            walls.append((wall, str(algorithm)))
+        for name, wall in walls.items():
+            group, colour = frame[frame["algorithm"] == name], marks.mark_of(str(name)).colour
+            style = props(color=colour, linestyle=lines[str(name)], linewidth=1.5, label=str(name))
+            axes.plot(group["arrivals_per_second"], group["latency_seconds"], **style)
             axes.axvline(wall, color=colour, linewidth=0.9, linestyle=":", zorder=1)
         marks.log_ticks(axes, "y", marks.brief)
         marks.log_ticks(axes, "x", "{:g}".format)
         canvas.x_label(axes, "arriving transactions per second", "dotted: capacity with the scheme")
         axes.set_ylabel("mean latency of a transaction, modelled")
         marks.grid(axes)
-        shown = pd.Series({name: wall for wall, name in walls})
-        text = marks.extremes("Transactions per second", shown, figures.significant)
-        # In the order of the walls, so that the legend is read like the plot.
-        order = {name: place for place, (_, name) in enumerate(sorted(walls))}
-        drawn = [line for line in axes.get_lines() if line.get_label() in order]
-        drawn.sort(key=lambda line: order[str(line.get_label())])
-        canvas.legend_above(axes, 5, drawn)
+        canvas.legend_above(axes, 5)
+        text = marks.extremes("Transactions per second", walls, figures.significant)
         canvas.headline(axes, text)
     return axes

@@ -66,11 +66,10 @@ class Analysis:
     load: pd.DataFrame
 
 
-def analyse(findings: Findings, *, output: str = "capacity_per_second") -> Analysis:
-    """Compute the sensitivity of `output` and more, by a few hundred model evaluations.
+def analyse(findings: Findings) -> Analysis:
+    """Compute the load, and by dozens of model evaluations the sensitivity of the capacity.
 
-    They are for the post-quantum scheme with the greatest capacity. Raises UnknownName for a figure
-    whose sensitivity cannot be computed.
+    The sensitivity is for the post-quantum scheme with the greatest capacity.
     """
     plan, costs = findings.plan, findings.costs
     algorithm = findings.best or plan.chain.algorithms[0]
@@ -78,7 +77,7 @@ def analyse(findings: Findings, *, output: str = "capacity_per_second") -> Analy
     fitting = {name: blocks(plan, of) for name, of in values if of["transactions_per_block"]}
     return Analysis(
         findings=findings,
-        tornado=tornado(plan, costs, algorithm=algorithm, output=output),
+        tornado=tornado(plan, costs, algorithm=algorithm),
         load=queueing.curve(fitting),
     )
 
@@ -123,12 +122,6 @@ def cost_on_chains(costs: CostTable, algorithms: Sequence[str] = COMPARED) -> pd
     return COST_ON_CHAINS.frame(rows)
 
 
-def check_output(output: str) -> None:
-    """Raise UnknownName unless the sensitivity of this figure can be computed."""
-    if output not in OUTPUTS:
-        raise UnknownName("figure", output, OUTPUTS, "--sensitivity in `pqchain study --help`.")
-
-
 def tornado(
     plan: Plan,
     costs: CostTable,
@@ -143,7 +136,8 @@ def tornado(
     such figure). Inputs without an effect are left out. `algorithm` defaults to the first of the
     plan. Raises UnknownName.
     """
-    check_output(output)
+    if output not in OUTPUTS:
+        raise UnknownName("figure", output, OUTPUTS, "pqchain.study.figures.OUTPUTS.")
     chosen = plan.chain.algorithms[0] if algorithm is None else algorithm
     if chosen not in plan.names:
         raise UnknownName("scheme of this study", chosen, plan.names, "its plan.")

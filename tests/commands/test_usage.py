@@ -80,8 +80,6 @@ WRONG = {
     "study pqdpol --set nodes=0": "nodes must be a whole number from 1 to",
     "study pqdpol --set node=3": "did you mean 'nodes'",
     "study pqdpol --set algorithms=Falcon-500": "unknown algorithm 'Falcon-500'",
-    "study pqdpol --sensitivity weather --page x.html": "unknown figure",
-    "study pqdpol --sensitivity latency_seconds": "add --page",
     "study pqdpol --page none/x.html": "the folder none does not exist",
     "study pqdpol --page x.txt": "must end in .html",
     "whatif": "name a chain: algorand",
