@@ -50,8 +50,6 @@ _CLOCK_READINGS = 20
 
 _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-
 _IF_LOST = {
     "poll": encode("lost", "its worker was lost before all nodes were connected"),
     "kill": math.nan,
@@ -121,7 +119,8 @@ def describe(
         problems.append(f"cannot use the transport {transport}: {reason}")
     known = machine.provenance() | {"load_per_processor": machine.load_share()}
     facts = cast(Machine, {name: known[name] for name in Machine.__annotations__})
-    boot = _BOOT_ID.read_text(encoding="ascii").strip() if _BOOT_ID.exists() else ""
+    path = Path("/proc/sys/kernel/random/boot_id")
+    boot = path.read_text(encoding="ascii").strip() if path.exists() else ""
     return problems, time.time(), boot, facts
 
 
@@ -151,8 +150,9 @@ class WorkerNode:
             return f"value {checks.dumps(await getattr(target, method)(*values))}"
         # Dask would send any exception as a pickle, which the client refuses.
         except Exception as error:  # noqa: BLE001
-            known = error if isinstance(error, PqchainError) else PqchainError(repr(error))
-            return f"error {checks.dumps(known)}"
+            is_known = isinstance(error, PqchainError)
+            # In no variable: its frame would keep this object, and so the process, alive.
+            return f"error {checks.dumps(error if is_known else PqchainError(repr(error)))}"
 
     async def open(self) -> None:
         """Make and fill the node's folder."""
@@ -291,8 +291,8 @@ async def run(
 ) -> Result:
     """Run a job on the workers of a Dask cluster; nodes are placed in the order of addresses.
 
-    With `in_memory` the nodes' folders are in the workers' memory where possible. After the run,
-    files of node i are copied to `folder/i`; those of a lost worker are lost.
+    With `in_memory` the nodes' folders are in the workers' memory where possible. Files of node i
+    are copied to `folder/i`, except those of a lost worker.
 
     `Result.cluster` has workers and computers (numbers of them), clock_error_seconds (maximum error
     of a difference between two machines' times), and machines (for each worker: nodes, computer,

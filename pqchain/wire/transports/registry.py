@@ -78,13 +78,14 @@ class TransportInfo:
         return self.load().open_transport(settings)
 
 
-_TRANSPORTS = (
-    TransportInfo(name="native", congestion=CONGESTION),
-    TransportInfo(name="aioquic", package="aioquic"),
-    TransportInfo(name="tcp-tls", module="tcp", quic=False),
-)
-
-TRANSPORTS: Mapping[str, TransportInfo] = {info.name: info for info in _TRANSPORTS}
+TRANSPORTS: Mapping[str, TransportInfo] = {
+    info.name: info
+    for info in (
+        TransportInfo(name="native", congestion=CONGESTION),
+        TransportInfo(name="aioquic", package="aioquic"),
+        TransportInfo(name="tcp-tls", module="tcp", quic=False),
+    )
+}
 
 
 def get(name: str) -> TransportInfo:
@@ -97,7 +98,7 @@ def get(name: str) -> TransportInfo:
 
 def names(*, quic: bool) -> list[str]:
     """Return the names of the transports that are QUIC, or of the others."""
-    return [info.name for info in _TRANSPORTS if info.quic is quic]
+    return [info.name for info in TRANSPORTS.values() if info.quic is quic]
 
 
 def default() -> str:
