@@ -103,5 +103,4 @@ def names(*, quic: bool) -> list[str]:
 
 def default() -> str:
     """Return the name of the default transport: native where it was built, else aioquic."""
-    native, aioquic = names(quic=True)
-    return native if installation.library_path("quic") is not None else aioquic
+    return "native" if installation.library_path("quic") is not None else "aioquic"
