@@ -291,20 +291,20 @@ conform: install ## test verifiers on boundary vectors, into results/conform (15
 	$(BIN)/pqchain conform build
 	$(BIN)/pqchain conform run --output results/conform
 
-engines: install ## build and run the engines, into results/engines (20 minutes, then 5)
-	mkdir -p results/engines
+engines: install ## build and run the engines, into build/engines (20 minutes, then 5)
+	mkdir -p build/engines
 	$(BIN)/pqchain engine build
 	$(BIN)/pqchain engine run simplex --nodes 4,7,16 --bits-per-second 1e8 \
 		--algorithm Ed25519,BLS12-381,Falcon-padded-512,ML-DSA-44,ML-DSA-65 \
-		--output results/engines/simplex.csv
+		--output build/engines/simplex.csv
 	$(BIN)/pqchain engine run simplex --mode loopback --nodes 4 \
-		--output results/engines/simplex-loopback.csv
+		--output build/engines/simplex-loopback.csv
 	$(BIN)/pqchain engine run cometbft --nodes 4,7 --heights 8 \
 		--algorithm Ed25519,ECDSA-secp256k1,ML-DSA-65,ML-DSA-44,Falcon-padded-512 \
-		--output results/engines/cometbft.csv
+		--output build/engines/cometbft.csv
 	$(BIN)/pqchain engine run cometbft --mode loopback --nodes 4 --heights 8 \
-		--output results/engines/cometbft-loopback.csv
-	$(BIN)/pqchain engine run revm --output results/engines/revm.csv
+		--output build/engines/cometbft-loopback.csv
+	$(BIN)/pqchain engine run revm --output build/engines/revm.csv
 
 FUZZ_NATIVE := cmake -S pqchain/native -B build/fuzz/native -DPQCHAIN_LATTICE=ON
 fuzz-conform: install ## fuzz verifiers: a million mutated vectors with sanitizers, all builds agree (15 minutes)
