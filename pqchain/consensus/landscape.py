@@ -80,10 +80,8 @@ def laws(
     """
     all_exponents, all_seeds = sorted(set(exponents)), list(seeds)
     networks: list[tuple[str, Network, int | None]] = [
-        (law, named(law), None) for law in ALL_VOTE_LAWS
-    ]
-    networks += [
-        (name, named("gossip", world=world), DELEGATES) for name, world in GOSSIP_NETWORKS.items()
+        *((law, named(law), None) for law in ALL_VOTE_LAWS),
+        *((it, named("gossip", world=wide), DELEGATES) for it, wide in GOSSIP_NETWORKS.items()),
     ]
     entries: list[Entry] = [
         ("latency", setting, scenario)

@@ -182,11 +182,6 @@ class Run(ArrayEqMixin):
         return median_interval(height.latency_seconds for height in heights)
 
     @property
-    def error_percent(self) -> float:
-        """Relative error of the predicted latency in percent."""
-        return 100 * (self.predicted_seconds / self.latency_seconds - 1)
-
-    @property
     def throughput_per_second(self) -> float:
         """Final transactions per second over the duration of the run; 0 without a final block."""
         last = max((height.ended_ns for height in self.final), default=0)
@@ -238,7 +233,7 @@ class Run(ArrayEqMixin):
             "latency_low_seconds": self.latency_interval[0],
             "latency_high_seconds": self.latency_interval[1],
             "predicted_latency_seconds": self.predicted_seconds,
-            "prediction_error_percent": self.error_percent,
+            "prediction_error_percent": 100 * (self.predicted_seconds / self.latency_seconds - 1),
         }
         return {name: row[name] for name in contract.columns}
 

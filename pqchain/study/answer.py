@@ -200,16 +200,11 @@ class Answer:
 
     def _transaction(self) -> str:
         size = f"{self._by_mode('transaction_bytes')}."
-        verification = self.inline.figures[self.algorithm]["verification_ratio"]
+        ratio = self.inline.figures[self.algorithm]["verification_ratio"].value
         # No ratio without a baseline, or where no transaction fits.
-        if verification.value != verification.value:
+        if ratio != ratio:
             return size
-        # An interval around 1 shows no difference.
-        if verification.low < 1 < verification.high:
-            time = f"No difference in verification time ({verification.text()})"
-        else:
-            time = f"A verification takes {verification.text()} the time of today's"
-        return f"{size} {time}{text.codes(self.inline, self.algorithm)}."
+        return f"{size} {_capital(text.verification(self.inline, self.algorithm))}."
 
     def _capacity(self) -> str:
         def kept(mode: str) -> str:

@@ -236,24 +236,22 @@ def _proof_price(findings: Findings) -> Iterator[str]:
     )
 
 
-def codes(findings: Findings, algorithm: str) -> str:
-    """Return a phrase with the code of both sides of a ratio of verifications; "" if unknown."""
+def verification(findings: Findings, algorithm: str) -> str:
+    """Return a phrase that compares verifications with the baseline's, and names their code."""
+    time = findings.figures[algorithm]["verification_ratio"]
     pair = [findings.costs[name].verifier for name in (algorithm, findings.plan.chain.baseline)]
-    if not all(pair):
-        return ""
     code = f"both by {pair[0]}" if pair[0] == pair[1] else f"by {pair[0]}, today's by {pair[1]}"
-    return f" ({code}; the interval spans passes and implementations)"
+    code = f" ({code}; the interval spans passes and implementations)" * all(pair)
+    # An interval around 1 shows no difference.
+    if time.low < 1 < time.high:
+        return f"no difference in verification: {time.text()}{code}"
+    return f"verification {time.text()} the time{code}"
 
 
 def _from_baseline(findings: Findings, best: str) -> str:
-    row, baseline = findings.figures[best], findings.plan.chain.baseline
-    size, time = row["transaction_bytes_ratio"], row["verification_ratio"]
-    verification = f"verification {time.text()} the time"
-    # An interval around 1 shows no difference.
-    if time.low < 1 < time.high:
-        verification = f"no difference in verification: {time.text()}"
-    verification += codes(findings, best)
-    return f"From {baseline} to {best}: transactions {size.text()} the bytes, {verification}."
+    size, baseline = findings.figures[best]["transaction_bytes_ratio"], findings.plan.chain.baseline
+    compared = f"transactions {size.text()} the bytes, {verification(findings, best)}"
+    return f"From {baseline} to {best}: {compared}."
 
 
 # Kinds in the order of a table.

@@ -186,7 +186,7 @@ def test_warnings_come_first_and_no_difference_is_said(asked):
     )
     lines = found.text().splitlines()
     assert lines[1].startswith("! Warning: the machine was busy")
-    assert "A verification takes ×1.00" in found.statements["transaction"]
+    assert "Verification ×1.00 the time" in found.statements["transaction"]
     assert not asked("sui", "ML-DSA-44").warnings
 
 
