@@ -31,9 +31,7 @@ LANDSCAPE = Contract.of(
 DELEGATES = 128
 """Number of delegates on gossip networks; with fewer nodes all are delegates."""
 
-ALL_VOTE_LAWS: tuple[str, ...] = tuple(
-    name for name in NAMES if name not in ("gossip", "host", "uplink")
-)
+ALL_VOTE_LAWS = tuple(name for name in NAMES if name not in ("gossip", "host", "uplink"))
 """Laws of networks on which every node votes, up to thousands of nodes; "host" is one computer and
 not a network, and "uplink" has at most 256 delegates."""
 

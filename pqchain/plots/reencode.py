@@ -31,8 +31,6 @@ _TRANSPORTS = {
     "native": "QUIC (native)",
 }
 
-_TIMES = "transfer_seconds low_seconds high_seconds wire_limit_seconds"
-
 _LABELLED_PERCENT = 10
 """Smaller shares have no label, which would not fit; in narrow figures it is twice as much."""
 
@@ -147,7 +145,8 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     the excess over the limit of the link; a column verdict names the transports that the processor
     limits. Raises DataError, UsageError.
     """
-    canvas.require(table, f"mode transport bits_per_second block_bytes repeats status {_TIMES}")
+    canvas.require(table, "mode transport bits_per_second block_bytes repeats status")
+    canvas.require(table, "transfer_seconds low_seconds high_seconds wire_limit_seconds")
     limit = table["wire_limit_seconds"].max()
     # The fastest first, and last those that did not run.
     table = table.sort_values("transfer_seconds", kind="stable")
@@ -160,13 +159,14 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         algorithm="", row=names, operation="transfer", text=texts
     )
     first, repeats = table.iloc[0], table["repeats"].max()
+    mean = f"mean of {repeats} runs, " if repeats > 1 else ""
     rate = first["bits_per_second"] / 1e6
     size = marks.with_prefix("B")(float(table["block_bytes"].max()))
     verdicts = table.get("verdict", pd.Series("", table.index)).astype(str)
     bound = names[verdicts.str.startswith("bound by the processor")]
     axes = dots.dots(
         drawn,
-        f"time to transfer {size}, {_mean(repeats)}measured {_where(first['mode'])}",
+        f"time to transfer {size}, {mean}measured {_where(first['mode'])}",
         f"links of {rate:g} Mbit/s" if rate > 0 else "links not shaped",
         marks.RUNS if repeats > 1 else "",
         f"limited by the processor: {' and '.join(bound)}" if len(bound) else "",
@@ -178,10 +178,6 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         axes.axvline(limit, color=canvas.INK, linestyle=":", linewidth=1.4)
     canvas.headline(axes, marks.extremes("Time of a transfer", times.set_axis(names), SECONDS.text))
     return axes
-
-
-def _mean(repeats: int) -> str:
-    return f"mean of {repeats} runs, " if repeats > 1 else ""
 
 
 def _where(mode: str) -> str:

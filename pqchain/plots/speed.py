@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -98,7 +97,11 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     was measured.
     """
     frame = speedups(measurements)
-    rank = frame.apply(_rank, axis=1, result_type="reduce")
+    # By the place of the library's AVX2 code among the implementations of the algorithm.
+    codes = {name: row.implementations for name, row in ALGORITHMS.items()}
+    pairs = zip(frame["algorithm"], frame["library"] + "/avx2", strict=True)
+    places = [[*codes.get(name, ()), code].index(code) for name, code in pairs]
+    rank = pd.Series(places, frame.index)
     frame = frame[rank == rank.groupby([frame[name] for name in _PAIR]).transform("min")]
     if frame.empty:
         raise UsageError(
@@ -113,13 +116,6 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     gains = frame.set_index(names)["speedup"]
     canvas.headline(axes, marks.extremes("Gain of AVX2", gains, _times))
     return axes
-
-
-def _rank(row: Any) -> int:
-    """Return the place of a library's AVX2 code among the implementations of an algorithm."""
-    known = ALGORITHMS[row["algorithm"]].implementations if row["algorithm"] in ALGORITHMS else ()
-    name = f"{row['library']}/avx2"
-    return known.index(name) if name in known else len(known)
 
 
 def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = None) -> Axes:
@@ -162,9 +158,8 @@ def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         row=table["implementation"] + " (" + table["kind"].astype(str) + ")",
         sign_seconds=table["ours"],
     ).sort_values("ours", kind="stable")
-    style = props(row="row", hue="algorithm", is_log=True, ax=ax)
-    label = "time of a signature with a Cortex-M4"
-    return dots.plot_values(frame, "sign_seconds", label=label, **style)
+    style = props(label="time of a signature with a Cortex-M4", is_log=True, ax=ax)
+    return dots.plot_values(frame, "sign_seconds", row="row", hue="algorithm", **style)
 
 
 def speedups(measurements: pd.DataFrame) -> pd.DataFrame:

@@ -27,9 +27,6 @@ TORNADO = Contract.of(
     ("float64", "input_value base low high"),
 )
 
-FACTOR = 2.0
-"""The factor by which an input is divided and multiplied."""
-
 VARIED = (
     *("transactions_per_second", "block_bytes", "block_seconds", "data_bytes", "nodes"),
     *("delegates", "verification_threads", "rate_bits_per_second", "link_latency_seconds"),
@@ -151,7 +148,7 @@ def tornado(
         if name not in COSTS and not value:
             continue
         # Halving and doubling is symmetric on the logarithmic scale on which inputs differ.
-        varied = (_models(alone, costs, name, by).get(chosen) for by in (1 / FACTOR, FACTOR))
+        varied = (_models(alone, costs, name, by).get(chosen) for by in (0.5, 2.0))
         ends = [model[output] if model else math.nan for model in varied]
         rows.append([chosen, output, str(QUANTITIES[output].unit), name, float(value), base, *ends])
     frame = TORNADO.frame(rows)

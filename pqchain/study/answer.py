@@ -25,8 +25,6 @@ from pqchain.study.plans import ready_name
 from pqchain.study.sampling import DRAWS, MOST_DRAWS, Findings, run, times
 from pqchain.works import citation
 
-_INDENT = 13
-
 
 class DraftPrice(NamedTuple):
     """The price of a verification that a draft states, and its effect on the chain."""
@@ -141,7 +139,7 @@ class Answer:
     def text(self, width: int = 80) -> str:
         """Return the answer for a terminal: warnings, eight statements, and a sentence to cite."""
         lines = [self.title, *(f"! {line}" for line in self.warnings), ""]
-        lines += [f"{name:<{_INDENT}}{statement}" for name, statement in self.statements.items()]
+        lines += [f"{name:<13}{statement}" for name, statement in self.statements.items()]
         known = self.inline.times
         lines += ["", *([f"Times: {known.origin}."] if known.date else []), self.sentence]
         return terminal.wrapped("\n".join(lines), width)

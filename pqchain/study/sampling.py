@@ -119,21 +119,14 @@ class CostSamples:
         }
 
         def varied(row: Costs) -> Costs:
-            changes: Any = {
-                name: getattr(row, name) * factors.get((row.algorithm, name), slower)
-                for name in _TIMES
-            }
+            by = {name: factors.get((row.algorithm, name), slower) for name in _TIMES}
             # A part of the verification, which stays the same part.
-            by = factors.get((row.algorithm, "verify_seconds"), slower)
-            changes["decode_key_seconds"] = row.decode_key_seconds * by
-            return row if row.is_given else replace(row, **changes)
+            by["decode_key_seconds"] = by["verify_seconds"]
+            return row if row.is_given else _scaled_times(row, by)
 
-        aggregates = table.aggregates
-        if aggregates is not None:
-            # One spread for all: they consist of the same pairings and additions.
-            by = factors.get((_AGGREGATES, "verify_seconds"), slower)
-            changes: Any = {name: getattr(aggregates, name) * by for name in _AGGREGATE_TIMES}
-            aggregates = replace(aggregates, **changes)
+        # One spread for all: they consist of the same pairings and additions.
+        by = dict.fromkeys(_AGGREGATE_TIMES, factors.get((_AGGREGATES, "verify_seconds"), slower))
+        aggregates = table.aggregates and _scaled_times(table.aggregates, by)
         return replace(table, rows=tuple(map(varied, table.rows)), aggregates=aggregates)
 
     def unsteady(self) -> list[str]:
@@ -235,6 +228,10 @@ def _usual(plan: Plan) -> dict[str, str]:
     return first | _named(plan)
 
 
+def _scaled_times(row: Any, factors: Mapping[str, float]) -> Any:
+    return replace(row, **{name: getattr(row, name) * by for name, by in factors.items()})
+
+
 def _median(rows: Sequence[Any], names: Iterable[str]) -> Any:
     medians = {n: float(np.median([getattr(row, n) for row in rows])) for n in names}
     return replace(rows[0], **medians)
@@ -329,9 +326,9 @@ def run(plan: Plan, times: CostSamples, *, draws: int = DRAWS, progress: bool = 
 
 def _including(figure: Figure, value: float) -> Figure:
     """Return a figure whose interval includes a value of other implementations."""
-    if not math.isfinite(value) or figure.low <= value <= figure.high:
-        return figure
     low, high = min(figure.low, value), max(figure.high, value)
+    if not math.isfinite(value) or (low, high) == (figure.low, figure.high):
+        return figure
     source = f"{figure.source}; the interval includes the implementations that are usual"
     return replace(figure, low=low, high=high, source=source)
 
