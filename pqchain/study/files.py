@@ -235,7 +235,8 @@ def _parsed(text: str, kind: type) -> Any:
         return {"true": True, "false": False}.get(text.casefold(), text)
     if kind not in (int, float, date):
         return text
+    parse_number: Any = date.fromisoformat if kind is date else kind
     try:
-        return (date.fromisoformat if kind is date else kind)(text.replace("_", ""))
+        return parse_number(text.replace("_", ""))
     except ValueError:
         return text

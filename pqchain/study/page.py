@@ -90,10 +90,9 @@ def _figure(name: str, axes: Any, caption: str) -> Markup:
 
 def _capacity(findings: Findings) -> Markup:
     rows = findings.frame[findings.frame["quantity"] == "capacity_per_second"]
-    baseline, limits = findings.plan.chain.baseline, dict(findings.limits)
     return _figure(
         "capacity",
-        plots.plot_capacity(rows, limits, baseline=baseline),
+        plots.plot_capacity(rows, findings.limits, baseline=findings.plan.chain.baseline),
         "Capacity by scheme, with the binding limit and the interval of nine draws of ten.",
     )
 

@@ -320,8 +320,7 @@ def run(plan: Plan, times: CostSamples, *, draws: int = DRAWS, progress: bool = 
         # The most frequent limit, and of equally frequent ones the first drawn.
         limits[algorithm] = Counter(draw[algorithm][1] for draw in drawn).most_common(1)[0][0]
     costs = times.middle
-    calibration = validation.calibrate(plan, costs)
-    return Findings(plan, costs, figures, limits, calibration, draws, times)
+    return Findings(plan, costs, figures, limits, validation.calibrate(plan, costs), draws, times)
 
 
 def _including(figure: Figure, value: float) -> Figure:
