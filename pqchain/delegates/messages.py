@@ -149,11 +149,6 @@ class Frames:
         self._longest = longest_bytes
         self._partial = bytearray()
 
-    @property
-    def partial_bytes(self) -> int:
-        """Number of buffered bytes of the incomplete message."""
-        return len(self._partial)
-
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
         """Add received bytes; return the messages that are complete now, each of a known kind.
 

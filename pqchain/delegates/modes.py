@@ -116,7 +116,13 @@ def run(
         steps=True,
         limit_seconds=limit_seconds,
         processors=_first_processors(scenario.network) if mode == "loopback" else (),
-        link=link(scenario) if mode in ("virtual", "netns") else Link(),
+        link=Link(
+            # One link equivalent to the two links between delegates of a star network.
+            bits_per_second=scenario.network.rate_bits_per_second,
+            delay_seconds=2 * scenario.network.latency_seconds,
+        )
+        if mode in ("virtual", "netns")
+        else Link(),
     )
     bar = tqdm(total=ran.blocks * scenario.nodes, disable=not progress, unit="block")
     with scratch_folder(_memory()) as temporary, bar:
@@ -144,13 +150,6 @@ def open_fork_server(scenario: Scenario, transport: str | None = None) -> ForkSe
         transport=transport or registry.default(),
     )
     return processes.open_fork_server(job)
-
-
-def link(scenario: Scenario) -> Link:
-    """Return one link equivalent to the two links between delegates of a star network."""
-    network = scenario.network
-    rate, latency = network.rate_bits_per_second, network.latency_seconds
-    return Link(bits_per_second=rate, delay_seconds=2 * latency)
 
 
 def check_mode(

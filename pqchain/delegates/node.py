@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pqchain.consensus.network import SECOND
+from pqchain.consensus.network import SECOND, nanoseconds
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER
 from pqchain.delegates.actions import FaultBehaviour, Sending, SignatureTask
@@ -24,11 +24,6 @@ from pqchain.delegates.stores import FileStore, MemoryStore
 from pqchain.delegates.timed_delegate import TimedDelegate
 from pqchain.wire.node import Node, Task
 from pqchain.wire.session import Event, Transport
-
-
-def nanoseconds(now: float) -> int:
-    """Convert a driver's time from seconds to whole nanoseconds."""
-    return round(now * SECOND)
 
 
 class DelegateNode(ChainNode):

@@ -264,7 +264,7 @@ def _refused(_: Path) -> tuple[Inputs, Try]:
             peers.handle(Received(session, 0, head.to_bytes(4, "big"), False), 0.0)
             for _ in range((1 << 18) // PIECE):
                 peers.handle(Received(session, rng.randrange(3), data, False), 0.0)
-        if len(wire.closed) != 4 or any(row.partial_bytes for row in peers._frames.values()):
+        if len(wire.closed) != 4 or any(row._partial for row in peers._frames.values()):
             return Outcome.WRONG
         return Outcome.REFUSED
 

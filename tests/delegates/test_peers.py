@@ -46,7 +46,7 @@ def test_malformed_frame_closes_the_session_and_frees_its_buffers(begin):
     assert node.receive(begin + bytes(5000)) == []
     for _ in range(300):
         assert node.receive(bytes(1 << 20)) == []
-    assert not any(frames.partial_bytes for frames in node.peers._frames.values())
+    assert not any(frames._partial for frames in node.peers._frames.values())
     assert [session for session, _ in node.wire.closed] == [SESSION]
     assert node.rejected == {"malformed": 1}
     assert not node.peers.put(MEMBER, b"an answer")
@@ -57,7 +57,7 @@ def test_malformed_frame_closes_the_session_and_frees_its_buffers(begin):
 def test_closed_sessions_leave_no_state(end):
     node = Connected()
     node.receive(status()[:9])
-    assert [frames.partial_bytes for frames in node.peers._frames.values()] == [9]
+    assert [len(frames._partial) for frames in node.peers._frames.values()] == [9]
     if end == "channel":
         node.receive(b"", end=True)
         assert node.wire.closed == [(SESSION, "the peer ended its channel")]
@@ -69,7 +69,7 @@ def test_closed_sessions_leave_no_state(end):
         assert node.receive(status(), session=8) == [(MEMBER, status())]
         assert node.peers.put(MEMBER, b"an answer")
         assert node.wire.sent[-1] == (8, CHANNEL, b"an answer")
-    assert not any(frames.partial_bytes for frames in node.peers._frames.values())
+    assert not any(frames._partial for frames in node.peers._frames.values())
     assert node.receive(status()) == []
 
 

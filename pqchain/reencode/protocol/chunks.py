@@ -60,7 +60,7 @@ class Fetcher:
         self.requests: dict[Key, deque[_Request]] = {}
         """Outstanding requests of each channel, in order; at most one if multiplexed."""
         others = set(range(context.scenario.nodes)) - {context.index}
-        self._sources = {peer: _Source() for peer in others}
+        self.sources = {peer: _Source() for peer in others}
 
     # Choice of sources.
 
@@ -171,7 +171,7 @@ class Fetcher:
 
     def opened(self, event: Opened, peer: Peer) -> None:
         """Use a newly dialled session, and send the requests that waited for it."""
-        source = self._sources[peer.index]
+        source = self.sources[peer.index]
         if event.session == source.dialling:
             source.session, source.dialling = event.session, 0
         elif event.session == peer.session and self._context.scenario.sessions == "kept":
@@ -181,7 +181,7 @@ class Fetcher:
             self._ask(peer, gather, fetch)
 
     def _ask(self, peer: Peer, gather: Gather, fetch: Fetch) -> None:
-        source, sessions = self._sources[peer.index], self._context.scenario.sessions
+        source, sessions = self.sources[peer.index], self._context.scenario.sessions
         if not source.session:
             source.waiting.append((gather, fetch))
             if not source.dialling and sessions != "kept":
@@ -199,20 +199,16 @@ class Fetcher:
         request = pack({"type": "get", "block": block, "epoch": epoch, "index": fetch.index})
         self._context.transport.send(*fetch.key, request, end=not self._single)
 
-    def requests_on(self, peer: Peer, session: int) -> bool:
-        """Return whether chunks are requested from the peer on that session."""
-        return session == self._sources[peer.index].session
-
     # Cancellation.
 
     def forget(self, peer: Peer, session: int) -> None:
         """Drop the outstanding requests of a session that has ended."""
         keys = [key for key in self.requests if key[0] == session]
         ended = [request for key in keys for request in self.requests.pop(key)]
-        source = self._sources[peer.index]
+        source = self.sources[peer.index]
         if session in (source.session, source.dialling):
             ended += source.waiting
-            self._sources[peer.index] = _Source()
+            self.sources[peer.index] = _Source()
         for gather, fetch in ended:
             self._abandon(gather, fetch)
 

@@ -304,10 +304,8 @@ class ReencodingNode:
         self._peers.record_data(peer)
         key = (event.session, event.channel)
         reader = self._peers.readers.get(key)
-        own_request = event.session == peer.session or self._fetcher.requests_on(
-            peer, event.session
-        )
-        if reader is None and own_request:
+        own_sessions = peer.session, self._fetcher.sources[peer.index].session
+        if reader is None and event.session in own_sessions:
             return  # late data of a stopped channel
         try:
             reader = reader or self._peers.accept(key)
