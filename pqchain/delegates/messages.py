@@ -30,14 +30,11 @@ from enum import IntEnum
 from struct import Struct
 
 from pqchain.chain.encoding import Reader
-from pqchain.consensus import lengths
+from pqchain.consensus.lengths import HASH_BYTES as HASH_BYTES
+from pqchain.consensus.lengths import MESSAGE_HEADER_BYTES, VOTE_BYTES
 from pqchain.errors import Malformed
 
-HEADER_BYTES = lengths.MESSAGE_HEADER_BYTES
-
-HASH_BYTES = lengths.HASH_BYTES
-
-VOTE_BYTES = lengths.VOTE_BYTES
+HEADER_BYTES = MESSAGE_HEADER_BYTES
 
 MAX_VIEWS = 1 << 16
 """Number of views of a height that the view field can represent."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pqchain.chain.state import BlockRejected, State
-from pqchain.consensus.network import SECOND
+from pqchain.consensus.network import nanoseconds
 from pqchain.delegates import messages
 from pqchain.delegates.messages import MessageKind
 from pqchain.delegates.peers import Peers
@@ -173,7 +173,7 @@ class ObserverNode(ChainNode):
             self.rejected[outcome.partition(":")[0]] += 1
         else:
             self.store.add_final(*outcome)
-            self.finals.append(round(now * SECOND))
+            self.finals.append(nanoseconds(now))
 
     def _validate(self, data: bytes) -> tuple[bytes, State, bytes] | str:
         """Return the block, the state after it and its proof; or the reason for its rejection."""

@@ -33,9 +33,6 @@ _BALANCE = 2**40
 _COUNT_AT = HEADER_BYTES + 2
 """Offset of the number of transactions in a block without a seal."""
 
-_LENGTH_BYTES = 4
-"""Size of the length field before the quorum in a DECIDED message."""
-
 
 def check_executable(scenario: Scenario) -> None:
     """Raise UsageError, with the reason, for a scenario that can only be modelled."""
@@ -264,7 +261,8 @@ class Setting:
     def longest_bytes(self) -> int:
         """Bytes of the longest valid message: a final block with the votes of all delegates."""
         votes = 2 + self.count * (3 + 2 + self._fields[MessageKind.VOTE])
-        body = _LENGTH_BYTES + votes + self.scenario.block_bytes
+        # The votes have a length field of four bytes.
+        body = 4 + votes + self.scenario.block_bytes
         return MESSAGE_HEADER_BYTES + body + self.field_bytes(MessageKind.PROPOSAL)
 
     def proposer(self, height: int, view: int) -> int:

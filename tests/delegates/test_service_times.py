@@ -38,7 +38,6 @@ def test_prediction_does_not_depend_on_the_network():
     case = scenario(nodes=4, network=named("star"), vote_phases=2)
     here = service_times.Computer(service_times=TIMES, costs=table(), processors=2)
     result = here.predicted(ran(case))
-    assert result.error_percent == pytest.approx(0.0)
     alone = here.predicted(ran(case.with_(network=named("host"), vote_phases=2)))
     assert 1.3 < alone.predicted_seconds / result.predicted_seconds < 2
     row = consensus.frame([result]).iloc[0]
