@@ -159,8 +159,6 @@ class AggregateCosts:
     """Time to verify an aggregate, without the cost per signer."""
     signer_seconds: float
     """Additional time per signer if all signed one message."""
-    message_seconds: float
-    """Additional time per signer if all signed different messages."""
     source: str
 
 

@@ -38,24 +38,24 @@ def measure_aggregates(*, fresh: bool = True) -> tuple[AggregateCosts, float]:
     Unsupported if the library is not available.
     """
     signer = crypto.open_signer(SCHEME)
-    kept, name = KeptValues(fresh=fresh), f"{code_on_machine(signer.implementation)} aggregates"
+    kept, name = (
+        KeptValues(fresh=fresh),
+        f"{code_on_machine(signer.implementation)} aggregates of one message",
+    )
     if (stored := kept.get(name)) is not None:
         return AggregateCosts(**stored[0]), stored[1]
     assert isinstance(signer, BlsSigner)
     rng = np.random.default_rng(1)
     pairs = [signer.generate_keypair() for _ in range(SIGNERS)]
     publics, secrets = zip(*pairs, strict=True)
-    message, messages = rng.bytes(32), [rng.bytes(100) for _ in pairs]
+    message = rng.bytes(32)
     votes = [signer.sign(message, secret) for secret in secrets]
-    separate = [signer.sign(*pair) for pair in zip(messages, secrets, strict=True)]
-    total, distinct = signer.aggregate(votes), signer.aggregate(separate)
-    many = signer.aggregate([total] * REPEATED)
+    many = signer.aggregate([signer.aggregate(votes)] * REPEATED)
     one_key, keys = signer.checked_keys(publics[:1]), signer.checked_keys(publics)
     many_keys = CheckedKeys(keys.points * REPEATED, len(keys) * REPEATED)
     calls = (
         (signer.fast_aggregate_verify, message, votes[0], one_key),
         (signer.fast_aggregate_verify, message, many, many_keys),
-        (signer.aggregate_verify, messages, distinct, keys),
         (signer.aggregate, votes),
     )
     rounds = []
@@ -66,13 +66,11 @@ def measure_aggregates(*, fresh: bool = True) -> tuple[AggregateCosts, float]:
     # Noise of a busy machine must not make the cost of a signer negative.
     per_signer = max(0.0, median(times[1] - times[0] for times in rounds))
     per_signer /= SIGNERS * REPEATED - 1
-    per_message = max(0.0, median(times[2] - times[0] for times in rounds)) / (SIGNERS - 1)
     costs = AggregateCosts(
         algorithm=SCHEME,
-        add_seconds=median(times[3] for times in rounds) / SIGNERS,
+        add_seconds=median(times[2] for times in rounds) / SIGNERS,
         verify_seconds=alone - per_signer,
         signer_seconds=per_signer,
-        message_seconds=per_message,
         source=signer.implementation,
     )
     spread = 1.4826 * deviation / alone

@@ -176,7 +176,7 @@ def test_rates_are_interpolated_and_not_extrapolated():
 
 AGGREGATES = AggregateCosts(
     algorithm="BLS12-381", add_seconds=1e-4, verify_seconds=1e-3, signer_seconds=1e-6,
-    message_seconds=3e-4, source="blst/assembly",
+    source="blst/assembly",
 )  # fmt: skip
 
 BLS = Costs(
