@@ -38,10 +38,8 @@ def measure_aggregates(*, fresh: bool = True) -> tuple[AggregateCosts, float]:
     Unsupported if the library is not available.
     """
     signer = crypto.open_signer(SCHEME)
-    kept, name = (
-        KeptValues(fresh=fresh),
-        f"{code_on_machine(signer.implementation)} aggregates of one message",
-    )
+    kept = KeptValues(fresh=fresh)
+    name = f"{code_on_machine(signer.implementation)} aggregates of one message"
     if (stored := kept.get(name)) is not None:
         return AggregateCosts(**stored[0]), stored[1]
     assert isinstance(signer, BlsSigner)
