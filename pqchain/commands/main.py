@@ -171,7 +171,7 @@ def _execute(argv: list[str]) -> int:
             raise console.not_installed(words[0])
         raise UnknownName("command", words[0], targets(), "`pqchain --help`.")
     if {"-h", "--help"} & set(options):
-        width = max(40, shutil.get_terminal_size().columns)  # of COLUMNS, or 80
+        width = min(max(40, shutil.get_terminal_size().columns), 1000)  # of COLUMNS, or 80
         console.print_stdout(help_of(words, width=width))
         return console.SUCCESS
     # A process may run several commands, and schemes of one must not reach the next.
