@@ -153,8 +153,6 @@ class AggregateCosts:
     """Times of aggregate signatures of one scheme; checking public keys is not included."""
 
     algorithm: str
-    add_seconds: float
-    """Time to add one signature to an aggregate."""
     verify_seconds: float
     """Time to verify an aggregate, without the cost per signer."""
     signer_seconds: float

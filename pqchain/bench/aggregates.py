@@ -1,4 +1,4 @@
-"""Benchmark of aggregate signatures: adding a signature and verifying an aggregate.
+"""Benchmark of verifying aggregate signatures.
 
 Verification has a fixed cost and a cost per signer. Aggregates of few and of many signers are timed
 alternately, so that their difference is not affected by a drift of the machine's speed.
@@ -39,34 +39,28 @@ def measure_aggregates(*, fresh: bool = True) -> tuple[AggregateCosts, float]:
     """
     signer = crypto.open_signer(SCHEME)
     kept = KeptValues(fresh=fresh)
-    name = f"{code_on_machine(signer.implementation)} aggregates of one message"
+    name = f"{code_on_machine(signer.implementation)} aggregates in one message"
     if (stored := kept.get(name)) is not None:
         return AggregateCosts(**stored[0]), stored[1]
     assert isinstance(signer, BlsSigner)
-    rng = np.random.default_rng(1)
     pairs = [signer.generate_keypair() for _ in range(SIGNERS)]
     publics, secrets = zip(*pairs, strict=True)
-    message = rng.bytes(32)
+    message = np.random.default_rng(1).bytes(32)
     votes = [signer.sign(message, secret) for secret in secrets]
     many = signer.aggregate([signer.aggregate(votes)] * REPEATED)
     one_key, keys = signer.checked_keys(publics[:1]), signer.checked_keys(publics)
-    many_keys = CheckedKeys(keys.points * REPEATED, len(keys) * REPEATED)
+    many_keys = CheckedKeys(keys.points * REPEATED, SIGNERS * REPEATED)
     calls = (
         (signer.fast_aggregate_verify, message, votes[0], one_key),
         (signer.fast_aggregate_verify, message, many, many_keys),
-        (signer.aggregate, votes),
     )
-    rounds = []
     with one_processor():
-        for _ in range(ROUNDS):
-            rounds.append([timed(call, *arguments)[0] for call, *arguments in calls])
+        rounds = [[timed(call, *inputs)[0] for call, *inputs in calls] for _ in range(ROUNDS)]
     alone, deviation = median_and_mad([times[0] for times in rounds])
     # Noise of a busy machine must not make the cost of a signer negative.
-    per_signer = max(0.0, median(times[1] - times[0] for times in rounds))
-    per_signer /= SIGNERS * REPEATED - 1
+    per_signer = max(0.0, median(many - one for one, many in rounds)) / (SIGNERS * REPEATED - 1)
     costs = AggregateCosts(
         algorithm=SCHEME,
-        add_seconds=median(times[2] for times in rounds) / SIGNERS,
         verify_seconds=alone - per_signer,
         signer_seconds=per_signer,
         source=signer.implementation,

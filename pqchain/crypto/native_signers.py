@@ -16,10 +16,8 @@
 from __future__ import annotations
 
 import secrets
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 from pqchain import algorithms, checks
 from pqchain.crypto.abi import OK, failure
@@ -38,16 +36,13 @@ class CheckedKeys:
     points: bytes
     count: int
 
-    def __len__(self) -> int:
-        return self.count
-
 
 class BlsSigner(NativeSigner):
     """BLS12-381 in pqchain's build of blst, with aggregates as short as a single signature.
 
     Method names are those of draft-irtf-cfrg-bls-signature; `native/blst/bls.h` declares the
-    functions. Check `verify_possession` before a key is used in aggregates: without it an attacker
-    can derive a key from those of others (rogue-key attack).
+    functions. An aggregate proves nothing for keys whose possession was not proven (rogue-key
+    attack); keys here are of one process.
     """
 
     def aggregate(self, signatures: Sequence[BytesLike]) -> bytes:
@@ -72,33 +67,8 @@ class BlsSigner(NativeSigner):
     ) -> bool:
         """Verify an aggregate of one message; takes two pairings for any number of keys."""
         message, signature = as_bytes("message", message), self._signature(signature)
-        inputs = (message, len(message), signature, self._points(keys), len(keys))
+        inputs = (message, len(message), signature, self._points(keys), keys.count)
         return self._succeeds("bls_verify_one_message", *inputs)
-
-    def aggregate_verify(
-        self, messages: Sequence[BytesLike], signature: BytesLike, keys: CheckedKeys
-    ) -> bool:
-        """Verify an aggregate of distinct messages; takes one pairing per message and one more."""
-        if len(messages) != len(keys):
-            raise UsageError(
-                f"messages must have one item per key; got {len(messages)} for {len(keys)} keys"
-            )
-        parts = [as_bytes("message", message) for message in messages]
-        offsets = array("Q", accumulate(map(len, parts), initial=0)).tobytes()
-        inputs = (b"".join(parts), offsets, self._signature(signature), self._points(keys))
-        return self._succeeds("bls_verify_messages", *inputs, len(keys))
-
-    def prove_possession(self, secret_key: BytesLike) -> bytes:
-        """Return a proof of possession (PopProve): the public key signed in a separate suite."""
-        secret_key = self._exactly(self._secret_key_bytes, "secret key", secret_key)
-        proof = bytearray(self.algorithm.signature_max_bytes)
-        self._succeeds("bls_prove_possession", proof, secret_key)
-        return bytes(proof)
-
-    def verify_possession(self, public_key: BytesLike, proof: BytesLike) -> bool:
-        """Return whether a proof of possession is valid (PopVerify)."""
-        public_key = self._exactly(self._public_key_bytes, "public key", public_key)
-        return self._succeeds("bls_verify_possession", public_key, self._signature(proof))
 
     def _succeeds(self, function: str, *arguments: int | BytesLike) -> bool:
         # Negative codes are failures of the library; a positive code is an invalid input.
@@ -110,10 +80,10 @@ class BlsSigner(NativeSigner):
     def _points(self, keys: CheckedKeys) -> bytes:
         # Checked at every use: `CheckedKeys` is mutable, and C takes no length of the points.
         points = as_bytes("points of the keys", keys.points)
-        if not points or len(points) != _CHECKED_KEY_BYTES * len(keys):
+        if not points or len(points) != _CHECKED_KEY_BYTES * keys.count:
             raise UsageError(
                 f"keys must be at least one checked key of {_CHECKED_KEY_BYTES} bytes; got "
-                f"{len(points)} bytes for {len(keys)} keys. Use the result of checked_keys"
+                f"{len(points)} bytes for {keys.count} keys. Use the result of checked_keys"
             )
         return points
 

@@ -73,9 +73,6 @@ class StatefulSigner:
         self.public_key, key = self._scheme.generate_keypair()
         self._key, self._process, self._guard = bytearray(key), os.getpid(), threading.RLock()
 
-    def __repr__(self) -> str:
-        return f"<StatefulSigner {self.algorithm} leaf {self.next_leaf} of {self._scheme.leaves}>"
-
     def __getstate__(self) -> None:
         raise TypeError(f"a key of {self.algorithm} must not be copied; make another")
 

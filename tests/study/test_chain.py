@@ -175,7 +175,7 @@ def test_rates_are_interpolated_and_not_extrapolated():
 
 
 AGGREGATES = AggregateCosts(
-    algorithm="BLS12-381", add_seconds=1e-4, verify_seconds=1e-3, signer_seconds=1e-6,
+    algorithm="BLS12-381", verify_seconds=1e-3, signer_seconds=1e-6,
     source="blst/assembly",
 )  # fmt: skip
 

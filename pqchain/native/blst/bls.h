@@ -1,4 +1,4 @@
-/* Operations of BLS12-381 in addition to pq_native.h: aggregates, and proofs of possession.
+/* Operations of BLS12-381 in addition to pq_native.h: aggregates of one message.
  *
  * draft-irtf-cfrg-bls-signature-05, minimal public keys, proof of possession:
  * BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_. Points are compressed as everywhere (48 and 96
@@ -25,14 +25,5 @@ PQ_API int64_t bls_check_keys(uint8_t *checked, const uint8_t *public_keys, int6
 PQ_API int64_t bls_verify_one_message(const uint8_t *message, int64_t message_bytes,
                                       const uint8_t *aggregate, const uint8_t *checked,
                                       int64_t count);
-
-/* AggregateVerify: message i, the bytes offsets[i] .. offsets[i + 1] of messages, by key i. */
-PQ_API int64_t bls_verify_messages(const uint8_t *messages, const uint8_t *offsets,
-                                   const uint8_t *aggregate, const uint8_t *checked,
-                                   int64_t count);
-
-/* PopProve and PopVerify. */
-PQ_API int64_t bls_prove_possession(uint8_t *proof, const uint8_t *secret_key);
-PQ_API int64_t bls_verify_possession(const uint8_t *public_key, const uint8_t *proof);
 
 #endif

@@ -18,7 +18,6 @@ static const struct pq_scheme schemes[] = {{"BLS12-381"}};
 #include "glue_table.h"
 
 static const char SIGNATURE_SUITE[] = "BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_";
-static const char POSSESSION_SUITE[] = "BLS_POP_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_";
 
 _Static_assert(sizeof(blst_p1_affine) == BLS_CHECKED_KEY_BYTES, "a checked key is an affine point");
 
@@ -190,48 +189,4 @@ PQ_API int64_t bls_verify_one_message(const uint8_t *message, int64_t message_by
     blst_p1_affine key;
     blst_p1_to_affine(&key, &sum);
     return verify(&key, &point, message, (size_t)message_bytes, SIGNATURE_SUITE);
-}
-
-PQ_API int64_t bls_verify_messages(const uint8_t *messages, const uint8_t *offsets,
-                                   const uint8_t *aggregate, const uint8_t *checked,
-                                   int64_t count) {
-    blst_p2_affine point;
-    if (!signature_from_bytes(&point, aggregate)) {
-        return PQ_REJECTED;
-    }
-    blst_pairing *pairing = malloc(blst_pairing_sizeof());
-    if (pairing == NULL) {
-        return PQ_NO_MEMORY;
-    }
-    blst_pairing_init(pairing, 1, (const byte *)SIGNATURE_SUITE, strlen(SIGNATURE_SUITE));
-    int valid = 1;
-    for (int64_t i = 0; i < count && valid; i++) {
-        uint64_t span[2];
-        blst_p1_affine key;
-        memcpy(span, offsets + i * (int64_t)sizeof span[0], sizeof span);
-        memcpy(&key, checked + i * BLS_CHECKED_KEY_BYTES, sizeof key);
-        valid = blst_pairing_chk_n_aggr_pk_in_g1(pairing, &key, 0, i == 0 ? &point : NULL, 0,
-                                                 messages + span[0], span[1] - span[0], NULL,
-                                                 0) == BLST_SUCCESS;
-    }
-    blst_pairing_commit(pairing);
-    valid = valid && blst_pairing_finalverify(pairing, NULL);
-    free(pairing);
-    return valid ? PQ_OK : PQ_REJECTED;
-}
-
-PQ_API int64_t bls_prove_possession(uint8_t *proof, const uint8_t *secret_key) {
-    blst_scalar secret;
-    if (!secret_from_bytes(&secret, secret_key)) {
-        return PQ_FAILED;
-    }
-    blst_p1 point;
-    uint8_t public_key[BLS_PUBLIC_KEY_BYTES];
-    blst_sk_to_pk_in_g1(&point, &secret);
-    blst_p1_compress(public_key, &point);
-    return sign(proof, public_key, sizeof public_key, POSSESSION_SUITE, secret_key);
-}
-
-PQ_API int64_t bls_verify_possession(const uint8_t *public_key, const uint8_t *proof) {
-    return verify_bytes(public_key, BLS_PUBLIC_KEY_BYTES, proof, POSSESSION_SUITE, public_key);
 }

@@ -7,13 +7,13 @@ notices of Rust's standard library, which is linked in, come with the toolchain.
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
 import subprocess
 import sys
 from collections import defaultdict
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -49,17 +49,6 @@ def gather(packages: list[dict[str, Any]]) -> dict[str, list[str]]:
     return texts
 
 
-class _Text(HTMLParser):
-    """Parser that collects the text of a page without its tags."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.parts: list[str] = []
-
-    def handle_data(self, data: str) -> None:
-        self.parts.append(data)
-
-
 def standard_library(sysroot: Path) -> list[str]:
     """Return the notices of Rust's standard library, and the licences that they name.
 
@@ -68,9 +57,8 @@ def standard_library(sysroot: Path) -> list[str]:
     folder = sysroot / "share" / "doc"
     page = folder / "rust" / "COPYRIGHT-library.html"
     if page.is_file():
-        parser = _Text()
-        parser.feed(page.read_text(encoding="utf-8", errors="replace"))
-        text = re.sub(r"\s*\n\s*\n\s*", "\n\n", "".join(parser.parts)).strip()
+        text = html.unescape(re.sub(r"<[^>]*>", "", page.read_text("utf-8", errors="replace")))
+        text = re.sub(r"\s*\n\s*\n\s*", "\n\n", text).strip()
         licences = sorted((folder / "rust" / "licenses").glob("*.txt"))
         named = [path for path in licences if path.stem in text]
         return [text, *(path.read_text(errors="replace").strip() for path in named)]
