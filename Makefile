@@ -44,9 +44,10 @@ $(VENV)/.browser $(VENV)/.wheel $(VENV)/.fpga: $(VENV)/.%: $(VENV)/.installed
 reproduce: install ## measure, execute the notebooks of the works, write results/index.html
 	$(BIN)/pqchain reproduce --preset $(PRESET) --output results
 
-# The tests of a file run in one process, so that their shared fixtures are built once.
+# Each process begins with a half of the files, so that shared fixtures are built once, and takes
+# single tests of the other half when it has none left.
 test: install ## run the tests
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-long: install ## run the long tests: more known answers, signatures and scenarios (6 to 10 minutes)
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m long
