@@ -34,7 +34,7 @@ WRONG = {
     "algorithms --implementations --kind kem": "cannot be combined with --kind",
     "engine run": "NAME requires an argument",
     "falcon": "name a COMMAND; see `pqchain falcon --help`",
-    "falcon proflie": 'Did you mean "profile"?',
+    "falcon profilee": 'Did you mean "profile"?',
     "doctor --library none.so": "none.so does not exist",
     "papers pqdpool": "did you mean 'pqdpol'?",
     "papers pqdpol table9": "table",
