@@ -116,6 +116,7 @@ def test_commands_report_a_scheduler_that_cannot_be_used(address, message, capsy
     assert re.search(message, capsys.readouterr().err)
 
 
+@pytest.mark.long
 def test_mutants_equal_those_of_this_process(address, monkeypatch):
     algorithm = "ML-DSA-44"
     known = mutants.mutants(algorithm)

@@ -208,6 +208,7 @@ def test_user_code_signs_blocks_and_is_measured(scheme, name, implementation, tm
         assert blocks["loop_median_seconds"].notna().all()
 
 
+@pytest.mark.long
 def test_library_may_be_another_implementation_of_a_known_scheme(tmp_path: Path) -> None:
     name = ('"Example-300" : NULL', '"Ed25519" : NULL')
     for folder in ("64", "65"):

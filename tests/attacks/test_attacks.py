@@ -13,7 +13,7 @@ from tests.attacks.commands import can_mount
 from tests.attacks.harness import ALLOWED, Attack, Input, Outcome, run
 from tests.attacks.registry import ATTACKS
 
-SAMPLE, LONG_SAMPLE = 2, 30
+SAMPLE, LONG_SAMPLE = 1, 30
 """Lines of each kind that `make test` and `make test-long` run."""
 
 
@@ -103,6 +103,7 @@ def test_honest_scheme_has_no_defects(server: Popen[str], scheme: str) -> None:
     assert command_lines.verdict(line, result)[0] is Outcome.FINE, result["stderr"]
 
 
+@pytest.mark.long
 def test_lines_reach_every_parameter_and_depend_on_the_seed_only() -> None:
     def lines(seed: int) -> list[str]:
         generated = command_lines.generate("parameters", random.Random(seed), 6000)

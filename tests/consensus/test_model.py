@@ -67,6 +67,7 @@ _VOTING = [name for name in NAMES if name != "paper-serial"]
 """Networks on which blocks are voted on."""
 
 
+@pytest.mark.long
 @settings(max_examples=400, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_f_faulty_delegates_cannot_break_safety(data: st.DataObject) -> None:

@@ -134,6 +134,7 @@ def test_new_exchange_derives_the_number_of_vote_phases() -> None:
     assert shared.with_(exchange="broadcast", vote_phases=2).vote_phases == 2
 
 
+@pytest.mark.long
 def test_results_do_not_depend_on_the_hash_seed() -> None:
     program = (
         "from pqchain import consensus as c, papers\n"

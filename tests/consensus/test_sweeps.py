@@ -58,6 +58,7 @@ def _bytes(frame: Any) -> bytes:
     return bytes(frame.to_csv(index=False), "utf-8")
 
 
+@pytest.mark.long
 def test_processes_and_dask_give_the_same_bytes(cases, expected, cluster):
     by_processes = sweep(cases, workers=2, batch=7, engine="simpy")
     by_dask = sweep(cases, scheduler=cluster.scheduler_address, batch=5, engine="simpy")
@@ -66,6 +67,7 @@ def test_processes_and_dask_give_the_same_bytes(cases, expected, cluster):
     assert (~by_dask["is_live"]).sum() == 3
 
 
+@pytest.mark.long
 def test_killed_dask_worker_loses_nothing(cases, expected, cluster, monkeypatch) -> None:
     def kill(*tasks: Any, **options: Any) -> Iterator[Any]:
         for number, reply in enumerate(run_tasks(*tasks, **options)):
@@ -94,6 +96,7 @@ def _fails(log: str) -> None:
     raise ValueError("a defect")
 
 
+@pytest.mark.long
 def test_exception_is_not_retried(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(MODULE, "run_batch", _fails)
     log = tmp_path / "log"

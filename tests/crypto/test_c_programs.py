@@ -67,8 +67,9 @@ def test_int128_agrees_with_the_compiler(tmp_path: Path) -> None:
     assert completed(program, "50000").returncode == 0
 
 
+@pytest.mark.long
 @pytest.mark.native
-@pytest.mark.parametrize("is_shared", [pytest.param(False, marks=pytest.mark.long), True])
+@pytest.mark.parametrize("is_shared", [False, True])
 def test_shared_random_source_is_detected(tmp_path: Path, is_shared: bool) -> None:
     """The driver of `make sanitize` on the example library."""
     sanitize = ("-O2", "-g", "-fsanitize=thread")

@@ -61,7 +61,8 @@ def seeded(library: native.Library, draw: Callable[[], Any]) -> Any:
         return draw()
 
 
-@pytest.mark.parametrize("processes", [1, pytest.param(5, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("processes", [1, 5])
 def test_every_thread_draws_from_its_own_source(processes: int) -> None:
     """Runs in separate processes: a freed callback of another thread once ended the process.
 
@@ -240,6 +241,7 @@ def test_batch_uses_the_callers_source() -> None:
         assert signer.generate_keypair() == expected
 
 
+@pytest.mark.long
 def test_daemon_threads_may_draw_at_interpreter_exit() -> None:
     code = """
 import threading, time

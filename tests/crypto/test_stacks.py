@@ -82,6 +82,7 @@ def test_hawk_fits_into_the_smallest_threads(implementation: str) -> None:
     run(f"run([('Hawk-1024', {implementation!r})], 64 << 10, 1)")
 
 
+@pytest.mark.long
 def test_every_operation_of_the_default_build_fits_into_a_small_thread() -> None:
     cells = [
         (name, implementation)

@@ -77,7 +77,7 @@ FAILS = {
 }
 """Classes that fail in use: a line of SCHEME, what comes after it, and what is said of it."""
 
-QUICK = ("syntax", "exits", "os_exits", "crashes", "loops", "raises", "length", "accepts", "pipes")
+QUICK = ("syntax", "exits", "crashes", "raises", "length", "accepts")
 """Kinds in `make test`; `make test-long` has all."""
 
 
@@ -159,6 +159,7 @@ def test_failing_code_is_one_row_with_its_line_number(kinds: list[str], tmp_path
         assert f"{kind}.py{line}" in reason, (kind, after)
 
 
+@pytest.mark.long
 def test_crashing_code_is_one_failed_block_row(tmp_path: Path) -> None:
     late = write(tmp_path, "late", *FAILS["crashes_late"][:2])
     words = ["--scheme", late, "--scheme", write(tmp_path, "fine"), "--algorithm", "Ed25519"]
@@ -229,6 +230,7 @@ def test_system_exit_in_user_code_is_a_failure() -> None:
         pq.open_signer("Here").sign(b"", bytes(32))
 
 
+@pytest.mark.long
 def test_calls_leave_no_process(tmp_path: Path) -> None:
     marker = tmp_path / "late"
     started = f"subprocess.Popen(['sh', '-c', 'sleep 1; touch {marker}'])"
@@ -293,7 +295,7 @@ C_MISTAKES = {
 @pytest.mark.parametrize(
     "kind",
     [
-        pytest.param(kind, marks=[] if kind == "overruns" else pytest.mark.long)
+        pytest.param(kind, marks=[] if kind == "name_bytes" else pytest.mark.long)
         for kind in C_MISTAKES
     ],
 )

@@ -227,6 +227,7 @@ def test_kernels_give_equal_bits_on_other_processors(target: str, tools: str, tm
     assert "92 digests of 1000 inputs each, all equal" in output
 
 
+@pytest.mark.long
 def test_fma_contraction_is_detected(tmp_path: Path) -> None:
     """The bench compiled with fused multiply-add must give other bits."""
     if "fma" not in machine.cpu_flags():

@@ -185,6 +185,7 @@ def test_board_signatures_equal_liboqs(device: Path, degree: int) -> None:
         assert 500 * degree < signer.cycles < 1000 * degree
 
 
+@pytest.mark.long
 def test_measurement_of_a_board_has_a_row_for_every_signature(device: Path) -> None:
     frame = measure.CONTRACT.frame(measure.measure(device, 1))
     assert frame["algorithm"].tolist() == ["Falcon-512", "Falcon-1024"]
@@ -200,8 +201,13 @@ def test_auto_opens_a_serial_device_only_when_it_is_named(device: Path) -> None:
     assert "cannot open the serial device /dev/none" in signer.reason
 
 
-@pytest.mark.parametrize("up", [False, True], ids=["to the board", "from the board"])
-@pytest.mark.parametrize("kind", FAULTS)
+@pytest.mark.parametrize(
+    "up", [pytest.param(False, id="to the board", marks=pytest.mark.long), True]
+)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=() if kind == "changed" else pytest.mark.long) for kind in FAULTS],
+)
 @pytest.mark.parametrize("later", [2, pytest.param(600, marks=pytest.mark.long)])
 def test_damaged_line_gives_an_error_and_no_signature(device, kind, up, later):
     """Clearing and reading the version take 11 and 15 bytes down, 9 and 13 up."""
@@ -226,6 +232,7 @@ def test_every_fault_ends_with_an_error_or_the_right_signature(device: Path) -> 
     assert trials.outcomes["unplugged", "error"] == 1
 
 
+@pytest.mark.long
 def test_signer_recovers_after_a_damaged_frame(device: Path) -> None:
     proxy = Proxy(device, FAULTS["changed"], 500, up=False)
     with closing(FalconSigner(512, "serial", device=proxy.device, timeout_seconds=5)) as signer:
@@ -237,6 +244,7 @@ def test_signer_recovers_after_a_damaged_frame(device: Path) -> None:
     proxy.unplug()
 
 
+@pytest.mark.long
 def test_unplugged_board_gives_an_error(device: Path) -> None:
     proxy = Proxy(device, up=False)
     with closing(FalconSigner(512, "serial", device=proxy.device, timeout_seconds=2)) as signer:
@@ -279,6 +287,7 @@ def test_impossible_command_is_rejected(device: Path, command: tuple[int, int, i
         line.exchange(CLEAR)
 
 
+@pytest.mark.long
 def test_memory_is_cleared_on_command_and_when_the_host_disappears(device: Path) -> None:
     with closing(serial.Line(device, 60)) as line:
         # each frame makes the board wait again

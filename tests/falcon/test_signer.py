@@ -33,6 +33,7 @@ def split_signature(algorithm, secret_key, message, seed):
     return bytes(signature[:length])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("degree", [512, pytest.param(1024, marks=pytest.mark.long)])
 def test_thousand_signatures_equal_liboqs(degree: int) -> None:
     """100 keys, 10 messages each, with different randomness; both interfaces of the kernel."""

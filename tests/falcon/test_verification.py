@@ -184,6 +184,7 @@ def test_key_dependent_timing_is_detected() -> None:
     assert leaks.leaks(leaks.judge([*made(0), *one_cycle_outside], 512))
 
 
+@pytest.mark.long
 @pytest.mark.native
 @pytest.mark.timeout(600)
 def test_netlist_signatures_of_two_keys_show_no_leak() -> None:

@@ -143,7 +143,14 @@ def test_resized_transactions_use_as_much_more(limit):
     assert after[used] == pytest.approx(1.5 * before[used], rel=0.02)
 
 
-@pytest.mark.parametrize("name", ready_names())
+# The whole model of simplex takes seconds.
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if name == "simplex" else ())
+        for name in ready_names()
+    ],
+)
 def test_number_of_nodes_has_an_effect_or_is_refused(name):
     base = load(name)
     costs = _costs(base)

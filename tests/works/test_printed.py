@@ -255,6 +255,7 @@ ROWS = st.dictionaries(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=10)
 @given(ours=ROWS, factor=st.sampled_from([0.25, 2.0, 1024.0]))
 def test_all_times_are_compared_and_ratios_scale(ours, factor):

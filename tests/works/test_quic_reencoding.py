@@ -95,6 +95,7 @@ def test_unknown_preset_is_rejected():
         replays.reproduce("quik")
 
 
+@pytest.mark.long
 def test_virtual_run_in_its_own_process_gives_the_same_numbers():
     wanted = ReplayScenario(experiment="exchange", block_bytes=7000, seed=5)
     steps: list[int] = []

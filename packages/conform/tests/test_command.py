@@ -134,6 +134,7 @@ def test_wrong_use_is_rejected(words, reason, refused):
     refused(["conform", *words.split()], reason)
 
 
+@pytest.mark.long
 def test_mutants_are_compared_with_other_vector_sets(tmp_path, capsys, monkeypatch):
     few = dict(list(ml_dsa.MUTANTS.items())[::15])
     monkeypatch.setattr(ml_dsa, "MUTANTS", few)

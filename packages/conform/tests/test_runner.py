@@ -78,7 +78,7 @@ def test_invalid_answer_is_malformed_with_the_reason(kind, arguments, reason, so
     assert len(answer.reason) < 400
 
 
-@pytest.mark.parametrize("then", ["answers", "hang"])
+@pytest.mark.parametrize("then", ["answers", pytest.param("hang", marks=pytest.mark.long)])
 def test_child_processes_of_a_verifier_are_ended(then, some, tmp_path):
     marker = tmp_path / "late"
     with fake("grandchild", str(marker), then).adapter(limit_seconds=0.7) as adapter:
@@ -119,6 +119,7 @@ def test_model_passes_and_accept_all_fails(some):
     assert known.remarks[-1].startswith("publicly known: issue 113")
 
 
+@pytest.mark.long
 def test_broken_verifiers_are_abandoned(some):
     many = (some * 3)[:30]
     verdicts, summary = runner.run([fake("hang")], many, limit_seconds=0.3)
@@ -195,6 +196,7 @@ def test_adapters_are_built_in_parallel_and_keep_the_reason_of_a_failure(tmp_pat
     }  # fmt: skip
 
 
+@pytest.mark.long
 def test_processes_of_a_build_that_takes_too_long_are_ended(tmp_path, monkeypatch):
     marker, sources = tmp_path / "late", tmp_path / "go"
     sources.mkdir()

@@ -169,6 +169,7 @@ def test_the_scenario_has_si_units_and_bytes():
     assert setup.scenario(7, "", ("poll_seconds",))["poll_seconds"] == 0.1
 
 
+@pytest.mark.long
 def test_prices_are_measured_and_used_in_virtual_time(fake_engine):
     fake_engine("right")
     frame = prices.measure("simplex", samples=5, runs=6)
@@ -190,6 +191,7 @@ def test_prices_are_measured_and_used_in_virtual_time(fake_engine):
         prices.with_prices("no-such-engine", Setup(algorithm="Ed25519"))
 
 
+@pytest.mark.long
 @pytest.mark.native
 def test_prices_are_relative_to_ecrecover_in_the_same_evm(fake_engine, tmp_path):
     # The fake takes 10 us a call for ecrecover, 20 us for others, and 1 us for the loop.

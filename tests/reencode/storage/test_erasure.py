@@ -41,6 +41,7 @@ def test_engines_agree_byte_for_byte(code, length):
     assert all(np.array_equal(chunks, found[0]) for chunks in found)
 
 
+@pytest.mark.long
 def test_galois_agrees_byte_for_byte():
     galois = pytest.importorskip("galois", reason="galois is not installed: the dev extra has it")
     # Interpreted: compiling takes longer than all other tests of the code.

@@ -42,7 +42,7 @@ def echo(transport: str = "tcp-tls", nodes: int = 3, **changes: Any) -> Job:
                transport=transport, identity="Ed25519")  # fmt: skip
 
 
-@pytest.mark.parametrize("transport", ["tcp-tls", "aioquic"])
+@pytest.mark.parametrize("transport", ["tcp-tls", pytest.param("aioquic", marks=pytest.mark.long)])
 def test_nodes_share_workers_and_see_one_clock(address, transport):
     result = cluster.run(echo(transport), Cluster(scheduler=address, nodes_per_worker=2))
     assert [node.state for node in result.nodes] == ["done"] * 3
@@ -61,6 +61,7 @@ def test_nodes_share_workers_and_see_one_clock(address, transport):
     assert facts["clock_error_seconds"] == sum(errors)
 
 
+@pytest.mark.long
 def test_blocks_are_made_on_the_workers(address, monkeypatch):
     # The client must not make a block: only the workers' processes may.
     monkeypatch.setattr(reencode.ReplayScenario, "block", None)

@@ -133,10 +133,9 @@ def test_fork_server_ends_without_message_if_its_answer_is_not_read(capfd):
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.long
 @pytest.mark.native
-@pytest.mark.parametrize(
-    "how", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_interruption_leaves_no_process_or_partial_file(how, tmp_path):
     output, temporary = tmp_path / "runs.csv", tmp_path / "temporary"
     temporary.mkdir()

@@ -229,6 +229,7 @@ def test_excess_data_before_authentication_disconnects(monkeypatch):
     assert closed == ["too much before a proof of identity"]
 
 
+@pytest.mark.long
 def test_hundred_thousand_invalid_datagrams_change_nothing(pair):
     session, there = pair.connected()
     pair.call("tap", True)

@@ -72,9 +72,9 @@ async def drop(use: str, end: str) -> None:
 @pytest.mark.parametrize(
     ("use", "end"),
     [
-        ("lent", "raised"),
+        pytest.param("lent", "raised", marks=pytest.mark.long),
         ("lent", "collected"),
-        ("placed", "collected"),
+        pytest.param("placed", "collected", marks=pytest.mark.long),
         ("resized", "collected"),
         pytest.param("placed", "raised", marks=pytest.mark.long),
         pytest.param("resized", "raised", marks=pytest.mark.long),

@@ -68,6 +68,7 @@ def test_known_nodes_exchange_bytes_and_unknown_ones_get_nothing(mesh, monkeypat
     asyncio.run(main())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("whole_node", [False, True])
 def test_session_that_the_peer_ends_leaves_no_task(mesh, whole_node):
     async def main():
