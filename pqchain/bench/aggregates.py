@@ -65,6 +65,5 @@ def measure_aggregates(*, fresh: bool = True) -> tuple[AggregateCosts, float]:
         signer_seconds=per_signer,
         source=signer.implementation,
     )
-    spread = 1.4826 * deviation / alone
-    kept.put(name, (asdict(costs), spread))
-    return costs, spread
+    kept.put(name, (asdict(costs), 1.4826 * deviation / alone))
+    return costs, 1.4826 * deviation / alone

@@ -260,6 +260,11 @@ def signed_cases(name: str) -> tuple[tuple[Case, ...], Case | None]:
     return tuple(cases), long_case
 
 
+def slowest_seconds(name: str) -> float:
+    """Time verifications by user code in the child process, which caches the signatures."""
+    return timed_signer(crypto.open_signer(name), signed_cases(name)[0]).round().slowest
+
+
 def _fastest_seconds(call: Callable[[], object]) -> float:
     results = [timed(call) for _ in range(REPEATS)]
     if not all(valid for _, valid in results):

@@ -56,11 +56,7 @@ def verifier(name: str) -> StatefulVerifier:
 
 
 class StatefulSigner:
-    """A new key of XMSS or LMS, in the memory of this process only.
-
-    Keys of height h sign 2^h - 1 times: LMS of height 5 31 times, XMSS and LMS of height 10 1,023
-    times, XMSS of height 16 65,535 and of height 20 1,048,575 times.
-    """
+    """A new key of XMSS or LMS, in the memory of this process; one of height h signs 2^h - 1 times."""
 
     def __init__(self, algorithm: str) -> None:
         """Generate the key, whose whole tree is computed: seconds to minutes.
