@@ -56,7 +56,7 @@ def verifier(name: str) -> StatefulVerifier:
 
 
 class StatefulSigner:
-    """A new key of XMSS or LMS, in the memory of this process; one of height h signs 2^h - 1 times."""
+    """A new key of XMSS or LMS in this process's memory; of height h it signs 2^h - 1 times."""
 
     def __init__(self, algorithm: str) -> None:
         """Generate the key, whose whole tree is computed: seconds to minutes.
