@@ -17,7 +17,7 @@ static const struct pq_scheme schemes[] = {{"BLS12-381"}};
 #define SOURCE "blst 0.3.17"
 #include "glue_table.h"
 
-static const char SIGNATURE_SUITE[] = "BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_";
+static const char SUITE[] = "BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_";
 
 _Static_assert(sizeof(blst_p1_affine) == BLS_CHECKED_KEY_BYTES, "a checked key is an affine point");
 
@@ -44,43 +44,20 @@ static int signature_from_bytes(blst_p2_affine *point, const uint8_t *signature)
     return blst_p2_uncompress(point, signature) == BLST_SUCCESS && blst_p2_affine_in_g2(point);
 }
 
-static int sign(uint8_t *signature, const uint8_t *message, size_t message_bytes,
-                const char *suite, const uint8_t *secret_key) {
-    blst_scalar secret;
-    blst_p2 point;
-    if (!secret_from_bytes(&secret, secret_key)) {
-        return PQ_FAILED;
-    }
-    blst_hash_to_g2(&point, message, message_bytes, (const byte *)suite, strlen(suite), NULL, 0);
-    blst_sign_pk_in_g1(&point, &point, &secret);
-    blst_p2_compress(signature, &point);
-    return PQ_OK;
-}
-
 /* The key was checked, and the signature is in the group. */
 static int verify(const blst_p1_affine *key, const blst_p2_affine *point, const uint8_t *message,
-                  size_t message_bytes, const char *suite) {
+                  size_t message_bytes) {
     blst_pairing *pairing = malloc(blst_pairing_sizeof());
     if (pairing == NULL) {
         return PQ_NO_MEMORY;
     }
-    blst_pairing_init(pairing, 1, (const byte *)suite, strlen(suite));
+    blst_pairing_init(pairing, 1, (const byte *)SUITE, sizeof SUITE - 1);
     const BLST_ERROR error = blst_pairing_chk_n_aggr_pk_in_g1(pairing, key, 0, point, 0, message,
                                                               message_bytes, NULL, 0);
     blst_pairing_commit(pairing);
     const int valid = error == BLST_SUCCESS && blst_pairing_finalverify(pairing, NULL);
     free(pairing);
     return valid ? PQ_OK : PQ_REJECTED;
-}
-
-static int verify_bytes(const uint8_t *message, size_t message_bytes, const uint8_t *signature,
-                        const char *suite, const uint8_t *public_key) {
-    blst_p1_affine key;
-    blst_p2_affine point;
-    if (!key_from_bytes(&key, public_key) || !signature_from_bytes(&point, signature)) {
-        return PQ_REJECTED;
-    }
-    return verify(&key, &point, message, message_bytes, suite);
 }
 
 PQ_API int pq_keypair(const pq_scheme *scheme, uint8_t *public_key, uint8_t *secret_key) {
@@ -104,7 +81,15 @@ PQ_API int pq_sign(const pq_scheme *scheme, uint8_t *signature, size_t *signatur
         return PQ_NO_SUCH_OPERATION; /* the suite's name is the only context */
     }
     *signature_bytes = BLS_SIGNATURE_BYTES;
-    return sign(signature, message, message_bytes, SIGNATURE_SUITE, secret_key);
+    blst_scalar secret;
+    blst_p2 point;
+    if (!secret_from_bytes(&secret, secret_key)) {
+        return PQ_FAILED;
+    }
+    blst_hash_to_g2(&point, message, message_bytes, (const byte *)SUITE, sizeof SUITE - 1, NULL, 0);
+    blst_sign_pk_in_g1(&point, &point, &secret);
+    blst_p2_compress(signature, &point);
+    return PQ_OK;
 }
 
 PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t message_bytes,
@@ -114,10 +99,13 @@ PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t mes
     if (context_bytes != 0) {
         return PQ_NO_SUCH_OPERATION;
     }
-    if (signature_bytes != BLS_SIGNATURE_BYTES) {
+    blst_p1_affine key;
+    blst_p2_affine point;
+    if (signature_bytes != BLS_SIGNATURE_BYTES || !key_from_bytes(&key, public_key) ||
+        !signature_from_bytes(&point, signature)) {
         return PQ_REJECTED;
     }
-    return verify_bytes(message, message_bytes, signature, SIGNATURE_SUITE, public_key);
+    return verify(&key, &point, message, message_bytes);
 }
 
 PQ_API size_t pq_decoded_key_bytes(const pq_scheme *scheme) {
@@ -139,7 +127,7 @@ PQ_API int pq_verify_decoded(const pq_scheme *scheme, const uint8_t *message, si
     if (signature_bytes != BLS_SIGNATURE_BYTES || !signature_from_bytes(&point, signature)) {
         return PQ_REJECTED;
     }
-    return verify(decoded, &point, message, message_bytes, SIGNATURE_SUITE);
+    return verify(decoded, &point, message, message_bytes);
 }
 
 PQ_API int64_t bls_aggregate(uint8_t *aggregate, const uint8_t *signatures, int64_t count) {
@@ -188,5 +176,5 @@ PQ_API int64_t bls_verify_one_message(const uint8_t *message, int64_t message_by
     free(keys);
     blst_p1_affine key;
     blst_p1_to_affine(&key, &sum);
-    return verify(&key, &point, message, (size_t)message_bytes, SIGNATURE_SUITE);
+    return verify(&key, &point, message, (size_t)message_bytes);
 }
