@@ -2,6 +2,8 @@
 
 import json
 import os
+import pkgutil
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -328,3 +330,12 @@ def test_truncated_library_is_rejected(tmp_path: Path) -> None:
         completed = command(*words, str(path))
         assert completed.returncode == code
         assert "libhalf.so cannot be loaded: " in completed.stderr
+
+
+def test_functions_that_are_named_by_text_exist() -> None:
+    """Children import them by "module:name", which no linter follows."""
+    texts = (path.read_text(encoding="utf-8") for path in Path(pq.__file__).parent.rglob("*.py"))
+    names = {name for text in texts for name in re.findall(r'"(pqchain[\w.]*:\w+)"', text)}
+    assert "pqchain.schemes:register" in names
+    for name in names:
+        assert callable(pkgutil.resolve_name(name))
