@@ -58,12 +58,13 @@ def measure_aggregates(*, fresh: bool = True) -> tuple[AggregateCosts, float]:
         rounds = [[timed(call, *inputs)[0] for call, *inputs in calls] for _ in range(ROUNDS)]
     alone, deviation = median_and_mad([times[0] for times in rounds])
     # Noise of a busy machine must not make the cost of a signer negative.
-    per_signer = max(0.0, median(many - one for one, many in rounds)) / (SIGNERS * REPEATED - 1)
+    per_signer = max(0.0, median(all_ - one for one, all_ in rounds)) / (SIGNERS * REPEATED - 1)
     costs = AggregateCosts(
         algorithm=SCHEME,
         verify_seconds=alone - per_signer,
         signer_seconds=per_signer,
         source=signer.implementation,
     )
-    kept.put(name, (asdict(costs), 1.4826 * deviation / alone))
-    return costs, 1.4826 * deviation / alone
+    spread = 1.4826 * deviation / alone
+    kept.put(name, (asdict(costs), spread))
+    return costs, spread

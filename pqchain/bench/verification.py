@@ -261,7 +261,8 @@ def signed_cases(name: str) -> tuple[tuple[Case, ...], Case | None]:
 
 
 def slowest_seconds(name: str) -> float:
-    """Time verifications by user code in the child process, which caches the signatures."""
+    """Time verifications by user code in the child process; return the slowest time in seconds."""
+    # The signatures are cached in the child, so that every round verifies the same ones.
     return timed_signer(crypto.open_signer(name), signed_cases(name)[0]).round().slowest
 
 

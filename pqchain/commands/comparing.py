@@ -5,15 +5,12 @@ from __future__ import annotations
 import inspect
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pqchain import algorithms
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
 from pqchain.render.table import Table
-
-if TYPE_CHECKING:
-    pass
 
 
 def compare(
